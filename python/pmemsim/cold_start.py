@@ -46,12 +46,12 @@ class ColdStart:
             "enough_regions": self.enough_regions,
         }
 
-    def sentence(self) -> str:
-        """Return a warning that says how long a run would be warm."""
-        regions = self.enough_regions
+    def sentence(self, design: str | None = None) -> str:
+        """Return a warning that says how long a run would be warm; `design` is its shown name."""
+        regions, name = self.enough_regions, design or self.result.design
         cure = f"use at least {regions:,} regions" if regions else "record a longer run"
         return (
-            f"{self.result.workload} on {self.result.design}: the first half of the run took "
+            f"{self.result.workload} on {name}: the first half of the run took "
             f"{self.slower:.2f} times as long as the second, so that it measures cold caches; "
             f"{cure}, or a warm-up (--warm-up)"
         )

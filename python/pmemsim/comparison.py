@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from statistics import geometric_mean
+from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pmemsim.cold_start import cold_starts
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class Comparison(Results, Plot["tuple[Axes, Axes]"]):
     """Results of every workload on every design; the first design is the baseline.
 
-    A workload may have several samples, which are recordings with other seeds or schedules: the
-    same number on every design, in the same order.
+    With several machines, a design's name here is `DESIGN on MACHINE`. A workload may have several
+    samples, which are recordings with other seeds or schedules: the same number on every design, in
+    the same order.
 
     Example:
         `pmemsim.compare(["queue"], designs=["np", "asap"], machine="asap").geomean()`
@@ -42,12 +43,21 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
     @property
     def title(self) -> str:
         """Name the machine and the baseline."""
-        return f"machine {self.results[0].machine}; ratios over {self.designs[0]}"
+        return f"machine {', '.join(self.machines)}; ratios over {self.designs[0]}"
 
     @property
     def workloads(self) -> tuple[str, ...]:
         """Return the workloads, in the order they were given."""
         return tuple(dict.fromkeys(result.workload for result in self.results))
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """Return the machines, in the order they were given."""
+        return tuple(dict.fromkeys(result.machine for result in self.results))
+
+    def name_of(self, result: Result) -> str:
+        """Return the name of a result's design among `designs`."""
+        return design_label(result.design, result.machine, self.machines)
 
     @property
     def samples(self) -> int:
@@ -59,7 +69,7 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
         found = tuple(
             result
             for result in self.results
-            if (result.workload, result.design) == (workload, design)
+            if (result.workload, self.name_of(result)) == (workload, design)
         )
         if not found:
             raise Error(f"no result of workload '{workload}' on design '{design}'")
@@ -69,15 +79,26 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
         """Return the result of one workload on one design: of its first recording."""
         return self.samples_of(workload, design)[0]
 
-    def ratio(self, result: Result) -> float:
-        """Return the throughput over the baseline's: the ratio of times for the same work."""
-        for baseline in self.samples_of(result.workload, self.designs[0]):
+    def baseline_of(self, result: Result, design: str | None = None) -> Result:
+        """Return the same recording's result on the baseline, or on another design."""
+        name = design or self.designs[0]
+        for baseline in self.samples_of(result.workload, name):
             if (baseline.seed, baseline.schedule) == (result.seed, result.schedule):
-                return baseline.time_ns / result.time_ns
+                return baseline
         raise Error(
             f"no result of workload '{result.workload}', seed {result.seed}, schedule "
-            f"{result.schedule} on design '{self.designs[0]}'"
+            f"{result.schedule} on design '{name}'"
         )
+
+    def ratio(self, result: Result) -> float:
+        """Return the throughput over the baseline's: the ratio of times for the same work."""
+        return self.baseline_of(result).time_ns / result.time_ns
+
+    def ratio_on_machine(self, result: Result) -> float:
+        """Return the throughput over the first design's on the same machine."""
+        first = self.results[0].design
+        name = design_label(first, result.machine, self.machines)
+        return self.baseline_of(result, name).time_ns / result.time_ns
 
     def ratios(self, workload: str, design: str) -> list[float]:
         """Return the ratio for each recording of a workload."""
@@ -103,7 +124,7 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
         rows = [
             {
                 "workload": result.workload,
-                "design": result.design,
+                "design": self.name_of(result),
                 "seed": result.seed,
                 "schedule": result.schedule,
                 "regions_per_s": result.regions_per_s,
@@ -121,8 +142,8 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
         return max(5.5, 1.2 + 0.32 * groups * (len(self.designs) + 1)), 6.0
 
     def _draw(self, figure: Figure) -> tuple[Axes, Axes]:
-        """Draw normalised throughput above, and the shares of the cores' time below."""
-        from pmemsim.plots import grouped_bars, legend_below, stacks_of_shares
+        """Draw normalised throughput above, and the cores' time over the baseline's below."""
+        from pmemsim.plots import grouped_bars, legend_below, stacks_of_times
 
         top, bottom = figure.subplots(2, 1)
         means = self.geomean()
@@ -131,15 +152,15 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
             for design in self.designs
         }
         grouped_bars(top, [*self.workloads, "geomean"], heights)
-        top.set_ylabel(f"throughput over {self.designs[0]}")
-        shares = {
-            workload: {design: breakdown(self.result(workload, design)) for design in self.designs}
+        top.set_ylabel("throughput")
+        times = {
+            workload: {design: self._times(workload, design) for design in self.designs}
             for workload in self.workloads
         }
-        stacks_of_shares(bottom, shares)
-        bottom.set_ylabel("share of the cores' time (%)")
+        stacks_of_times(bottom, times)
+        bottom.set_ylabel("time of all cores (%)")
         legend_below(figure, bottom)
-        figure.suptitle(f"machine {self.results[0].machine}", fontsize=10)
+        figure.suptitle(self.title, fontsize=10)
         return top, bottom
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,17 +170,46 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
             "ratios": [
                 {"workload": workload, "design": design}
                 | _interval(self.estimate(workload, design))
+                | self._on_machine(workload, design)
                 for workload in self.workloads
                 for design in self.designs
             ],
             "geomean": self.geomean(),
             "geomean_ci95": {d: self.geomean_estimate(d).ci95 for d in self.designs},
-            "cold": [start.to_dict() for start in cold_starts(self.results)],
+            "cold": [
+                start.to_dict() | {"design": self.name_of(start.result)}
+                for start in cold_starts(self.results)
+            ],
         }
+
+    def _times(self, workload: str, design: str) -> dict[str, float]:
+        result = self.result(workload, design)
+        return times_over(result, self.baseline_of(result))
+
+    def _on_machine(self, workload: str, design: str) -> dict[str, Any]:
+        """Return a design's machine, and its mean ratio to the first design on this machine."""
+        results = self.samples_of(workload, design)
+        mean = fmean(map(self.ratio_on_machine, results))
+        return {"machine": results[0].machine, "ratio_on_machine": mean}
+
+
+def design_label(design: str, machine: str, machines: Collection[str]) -> str:
+    """Return a design's name in a comparison on some machines."""
+    return design if len(machines) == 1 else f"{design} on {machine}"
 
 
 def _interval(estimate: Estimate) -> dict[str, float]:
     return {"ratio": estimate.mean, "ci95": estimate.ci95}
+
+
+def times_over(result: Result, baseline: Result) -> dict[str, float]:
+    """Return the parts of all cores' time, as shares of the baseline's time of all cores."""
+    whole = _core_time(result) / _core_time(baseline) if _core_time(baseline) else 0.0
+    return {label: share * whole for label, share in breakdown(result).items()}
+
+
+def _core_time(result: Result) -> float:
+    return next(each.value for each in result.statistics if each.name == "stall.total_ns")
 
 
 def compare(
@@ -209,16 +259,21 @@ def compare_samples(
         for configuration in configurations
     ]
     results = run_all(tasks, jobs, progress)
-    return Comparison(tuple(results), tuple(c.design.name for c in configurations))
+    machines = {each.machine.name for each in configurations}
+    designs = (design_label(c.design.name, c.machine.name, machines) for c in configurations)
+    return Comparison(tuple(results), tuple(designs))
 
 
 def check_design_names(configurations: Sequence[Configuration]) -> None:
     """Raise an `Error` if two designs could not be distinguished."""
-    names = Counter(configuration.design.name for configuration in configurations)
-    for name, count in names.items():
+    names = Counter((each.design.name, each.machine.name) for each in configurations)
+    for (design, machine), count in names.items():
+        alike = [each for each in configurations if each.machine.name == machine]
+        same_machine = all(each.machine == alike[0].machine for each in alike)
+        what, name = ("designs", design) if same_machine else ("machines", machine)
         if count > 1:
             raise Error(
-                f"{count} of the designs have the name '{name}'; give each file a unique name"
+                f"{count} of the {what} have the name '{name}'; give each file a unique name"
             )
 
 

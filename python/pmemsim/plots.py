@@ -110,15 +110,15 @@ def bar_of_shares(axes: Axes, shares: Mapping[str, float]) -> None:
     axes.set_xlim(0, 100)
 
 
-def stacks_of_shares(axes: Axes, groups: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
-    """Draw a stack of shares of time for each name of each group."""
+def stacks_of_times(axes: Axes, groups: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
+    """Draw a stack of times by cause for each name of each group, as percentages on one scale."""
     places: list[float] = []
     labels: list[str] = []
     shares: list[Mapping[str, float]] = []
+    middles: dict[str, float] = {}
     begin = 0.0
     for group, stacks in groups.items():
-        middle = begin + (len(stacks) - 1) / 2
-        axes.text(middle, 101, group, ha="center", va="bottom", fontsize=8)
+        middles[group] = begin + (len(stacks) - 1) / 2
         for index, (label, stack) in enumerate(stacks.items()):
             places.append(begin + index)
             labels.append(label)
@@ -129,8 +129,11 @@ def stacks_of_shares(axes: Axes, groups: Mapping[str, Mapping[str, Mapping[str, 
         heights = [100 * share[part] for share in shares]
         axes.bar(places, heights, 0.85, begins, label=part, color=colour)
         begins = [begin + height for begin, height in zip(begins, heights, strict=True)]
+    axes.axhline(100, color="#555555", linewidth=0.8)
     axes.set_xticks(places, labels, rotation=45, ha="right", fontsize=7)
-    axes.set_ylim(0, 100)
+    top = axes.get_ylim()[1]
+    for group, middle in middles.items():
+        axes.text(middle, top, group, ha="center", va="bottom", fontsize=8)
 
 
 def grouped_bars(
@@ -156,10 +159,19 @@ def grouped_bars(
     return drawn
 
 
+_LEGEND_CHARACTERS_PER_INCH = 11
+
+
 def legend_above(axes: Axes) -> None:
     """Write the legend above the axes."""
     labels = axes.get_legend_handles_labels()[1]
-    axes.legend(ncols=min(len(labels), 6), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    # A legend in constrained layout is as wide as its text, even beyond the figure.
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    characters = _LEGEND_CHARACTERS_PER_INCH * figure.get_figwidth()
+    most = int(characters / (6 + max(map(len, labels))))
+    columns = max(1, min(len(labels), 6, most))
+    axes.legend(ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
 def intervals(axes: Axes, places: Sequence[float], samples: Sequence[Estimate]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from statistics import stdev
 
@@ -12,12 +13,12 @@ import pytest
 
 import pmemsim as package
 from pmemsim.cold_start import cold_starts
-from pmemsim.comparison import Comparison
+from pmemsim.comparison import Comparison, times_over
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
-from pmemsim.simulation import StartingContents, breakdown, configure, simulate
+from pmemsim.simulation import Result, StartingContents, breakdown, configure, simulate
 from pmemsim.trace import Trace
-from support import SMALL, made_up_result, pmemsim
+from support import ROOT, SMALL, made_up_result, pmemsim
 
 pytestmark = pytest.mark.quick
 
@@ -54,6 +55,69 @@ def test_samples_are_compared_seed_by_seed_with_their_interval() -> None:
     assert comparison.geomean_estimate("asap") == comparison.estimate("a", "asap")
     assert comparison.estimate("a", "np") == Estimate(1.0, 0.0)
     assert len(comparison.to_frame()) == 4
+
+
+def on_machine(machine: str, design: str, time_ns: float) -> Result:
+    return replace(made_up_result("a", design, time_ns), machine=machine)
+
+
+def test_machines_are_compared_with_the_first_design_on_the_first_and_on_the_same() -> None:
+    runs = [
+        on_machine("asap", "np", 100.0), on_machine("asap", "sw-undo", 400.0),
+        on_machine("cxl", "np", 200.0), on_machine("cxl", "sw-undo", 250.0),
+    ]  # fmt: skip
+    names = ("np on asap", "sw-undo on asap", "np on cxl", "sw-undo on cxl")
+    comparison = Comparison(tuple(runs), names)
+    assert comparison.machines == ("asap", "cxl")
+    assert tuple(map(comparison.name_of, runs)) == names
+    assert [comparison.ratio(run) for run in runs] == [1.0, 0.25, 0.5, 0.4]
+    assert [comparison.ratio_on_machine(run) for run in runs] == [1.0, 0.25, 1.0, 0.8]
+    ratio = comparison.to_dict()["ratios"][3]
+    assert ratio == {
+        "workload": "a", "design": "sw-undo on cxl", "ratio": 0.4, "ci95": 0.0, "machine": "cxl",
+        "ratio_on_machine": 0.8,
+    }  # fmt: skip
+    assert comparison.geomean()["np on cxl"] == pytest.approx(0.5)
+
+
+def test_times_over_the_baselines_show_a_stall_that_shrinks() -> None:
+    slow = made_up_result("a", "sw-undo", 1, {"base": 80.0, "fence": 120.0})
+    fast = made_up_result("a", "asap", 1, {"base": 80.0, "fence": 10.0})
+    times = times_over(fast, slow)
+    assert times["core"] == pytest.approx(80 / 200)
+    assert times["fence stalls"] == pytest.approx(10 / 200)
+    assert sum(times.values()) == pytest.approx(90 / 200)
+
+
+def test_compare_prints_designs_on_several_machines() -> None:
+    recording = ROOT / "tests" / "pins" / "recordings" / "one_thread.pmt"
+    done = pmemsim("compare", recording, "-d", "np,sw-undo", "-m", "asap,xeon-optane")
+    assert done.returncode == 0, done.stderr
+    for text in ("over np on asap", "over np on the same", "ns/region", "np on asap: 100"):
+        assert text in done.stdout
+    again = pmemsim("compare", recording, "-d", "np", "-m", "asap,asap")
+    assert again.returncode == 2
+    assert "machine 'asap' is given twice; remove one" in again.stderr
+    none = pmemsim("compare", recording, "-d", "np", "-m", ",")
+    assert none.returncode == 2
+    assert "--machine names no machine" in none.stderr
+
+
+def test_program_without_regions_is_compared_by_its_time() -> None:
+    recording = ROOT / "tests" / "pins" / "recordings" / "corpus" / "publish_unpersisted.pmt"
+    done = pmemsim("compare", recording, "-d", "x86-bare", "-m", "asap")
+    assert done.returncode == 0, done.stderr
+    assert "time" in done.stdout
+    assert "region" not in done.stdout
+
+
+def test_machines_of_one_name_are_refused(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("name: asap\nsummary: s\ninherits: asap\nparameters: {core.width: 2}\n")
+    recording = ROOT / "tests" / "pins" / "recordings" / "one_thread.pmt"
+    done = pmemsim("compare", recording, "--designs", "np", "--machine", f"asap,{mine}")
+    assert done.returncode == 2
+    assert "2 of the machines have the name 'asap'" in done.stderr
 
 
 @pytest.mark.parametrize(("count", "quantile"), [(11, 2.228), (31, 2.042), (1001, 1.962)])
@@ -181,7 +245,9 @@ def test_a_comparison_has_exactly_the_documented_keys(comparison: Comparison) ->
     document = comparison.to_dict()
     assert list(document) == ["runs", "ratios", "geomean", "geomean_ci95", "cold"]
     assert len(document["runs"]) == len(document["ratios"]) == 6
-    assert list(document["ratios"][0]) == ["workload", "design", "ratio", "ci95"]
+    assert list(document["ratios"][0]) == [
+        "workload", "design", "ratio", "ci95", "machine", "ratio_on_machine",
+    ]  # fmt: skip
     assert document["geomean"]["sw-undo"] == pytest.approx(0.5)
 
 

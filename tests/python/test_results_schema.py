@@ -26,7 +26,10 @@ FEW = ("--points", "20", "--jobs", "1")
 Arguments = tuple[str | Path, ...]
 CASES: dict[str, list[Arguments]] = {
     "run": [(FOUR, "-d", "asap", *ON_ASAP), (ONE, "-d", "sw-undo@verified-janus", "-m", "janus")],
-    "compare": [(FOUR, ONE, "-d", "sw-undo,asap", *ON_ASAP)],
+    "compare": [
+        (FOUR, ONE, "-d", "sw-undo,asap", *ON_ASAP),
+        (ONE, "-d", "np", "-m", "asap,xeon-optane"),
+    ],
     "profile": [
         (FOUR, "-d", "asap", *ON_ASAP),
         (ONE, "-d", "sw-undo", *ON_ASAP, "--diff", "np"),

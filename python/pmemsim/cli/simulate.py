@@ -6,22 +6,16 @@ import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated
 
 from pmemsim import comparison as comparing
 from pmemsim.arguments import check_jobs
-from pmemsim.cli.choices import (
-    configurations_of,
-    find_targets,
-    names_of,
-)
-from pmemsim.cli.command import DESIGN, OUTPUT, WORKLOAD, declared, option
+from pmemsim.cli.choices import configurations_of, distinct, find_targets, names_of
+from pmemsim.cli.command import DESIGN, MACHINE, OUTPUT, WORKLOAD, declared, option
+from pmemsim.cli.comparison_tables import print_comparison
 from pmemsim.cli.console import (
-    HAND_PLACED_FLUSHES,
     duration,
     err,
-    machine_line,
     out,
     percent,
     progress_of,
@@ -41,7 +35,6 @@ from pmemsim.cli.options import (
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cold_start import cold_starts
-from pmemsim.comparison import Comparison
 from pmemsim.errors import Error, Problems
 from pmemsim.not_instrumented import described_run, share_of, warning
 from pmemsim.simulation import Configuration, Result, Statistic, breakdown, simulate
@@ -86,7 +79,7 @@ def run_command(
     """
     problems = Problems()
     (configuration,), (found,) = _checked(
-        [target], [design], simulation, recipe, problems, image_path
+        [target], [design], [simulation.machine], simulation, recipe, problems, image_path
     )
     (trace,) = open_traces([found], None)
     result = run_with_progress(
@@ -121,6 +114,24 @@ class Samples:
         check_samples(self.seeds, self.schedules, problems)
 
 
+@dataclass(frozen=True)
+class OnMachines(Simulation):
+    """Options of simulations on one or several machines."""
+
+    machine: Annotated[str, option(
+        MACHINE, "--machine", "-m", value="MACHINE,...",
+        help="The machines' names or YAML files, separated by commas. The baseline runs on the "
+            "first.",
+    )]  # fmt: skip
+
+    def machines(self, problems: Problems) -> list[str]:
+        """Return the machines' names; a problem is added if there is none."""
+        names = [each.strip() for each in self.machine.split(",") if each.strip()]
+        if not names:
+            problems.add(["--machine names no machine; `pmemsim list machines` shows the names"])
+        return distinct(names, "machine", problems)
+
+
 @declared
 def compare_command(
     targets: Targets,
@@ -135,7 +146,7 @@ def compare_command(
             help="The designs to simulate, separated by commas. The first is the baseline.",
         ),
     ],
-    simulation: Simulation,
+    simulation: OnMachines,
     recipe: Recipe,
     samples: Samples,
     jobs: Jobs = None,
@@ -146,33 +157,42 @@ def compare_command(
 
         pmemsim compare queue hashmap --designs np,sw-undo --machine asap
         pmemsim compare a.pmt b.pmt --designs np,sw-undo -m asap --json out.json --plot out.png
+        pmemsim compare mine.pmt --designs x86-bare -m xeon-optane,cxl
         pmemsim compare btree --designs sw-undo,asap -m asap --threads 4 --seeds 5 --schedules 2
 
-    The table shows each design's throughput relative to the first design, its time for each region,
-    and the causes of its cores' stalls. With several seeds or schedules, it shows their means, and
-    half the width of the 95% confidence interval behind `±`.
+    The first table shows the time of each run and region, and the throughput relative to the first
+    design on the first machine. The second one shows how all cores spend their time, as shares of
+    the baseline's time. With several seeds or schedules, the tables show their means, and half the
+    width of the 95% confidence interval behind `±`.
     """
     problems = Problems()
     check_jobs(problems, jobs)
     samples.check(problems)
     chosen = names_of(designs, problems)
-    configurations, found = _checked(targets, chosen, simulation, recipe, problems)
+    machines = simulation.machines(problems)
+    configurations, found = _checked(targets, chosen, machines, simulation, recipe, problems)
     each = [samples_of(target, samples.seeds, samples.schedules, problems) for target in found]
     problems.raise_any()
     recordings = [target for targets in each for target in targets]
     opened = iter(open_traces(recordings, jobs))
     traces = [[next(opened) for _ in targets] for targets in each]
-    labels = [f"{target.name} on {c.design.name}" for target in recordings for c in configurations]
-    with progress_of(labels) as progress:
+    names = [
+        comparing.design_label(c.design.name, c.machine.name, machines) for c in configurations
+    ]
+    labels = [f"{target.name} on {name}" for target in recordings for name in names]
+    sizes = [trace.path.stat().st_size for same in traces for trace in same for _ in names]
+    with progress_of(labels, sizes, names * len(recordings)) as progress:
         comparison = comparing.compare_samples(traces, configurations, jobs, progress)
     if simulation.json_path:
         comparison.to_json(simulation.json_path)
     if simulation.plot_path:
         comparison.save_plot(simulation.plot_path)
     if simulation.json_path != "-":
-        _print_comparison(comparison)
+        print_comparison(comparison)
     for start in cold_starts(comparison.results):
-        err.print(f"pmemsim: warning: {start.sentence()}", markup=False)
+        err.print(
+            f"pmemsim: warning: {start.sentence(comparison.name_of(start.result))}", markup=False
+        )
     for (trace, *_), workload in zip(traces, comparison.workloads, strict=True):
         _warn_of_estimates(trace, comparison.result(workload, comparison.designs[0]))
 
@@ -180,6 +200,7 @@ def compare_command(
 def _checked(
     targets: Sequence[str],
     designs: Sequence[str],
+    machines: Sequence[str],
     simulation: Simulation,
     recipe: Recipe,
     problems: Problems,
@@ -188,9 +209,13 @@ def _checked(
     """Return what to simulate; raises a `ConfigError` with its errors and those in `problems`."""
     check_outputs(problems, simulation.json_path, simulation.plot_path, [image_path])
     outputs = (simulation.json_path, simulation.plot_path, image_path)
-    keep_inputs(problems, outputs, (*targets, *designs, simulation.machine))
+    keep_inputs(problems, outputs, (*targets, *designs, *machines))
     extra = simulation.settings(problems.found)
-    configurations = configurations_of(designs, simulation.machine, extra, problems)
+    configurations = [
+        each
+        for machine in machines
+        for each in configurations_of(designs, machine, extra, problems)
+    ]
     with problems.collected():
         comparing.check_design_names(configurations)
     found = find_targets(targets, recipe, problems)
@@ -220,7 +245,11 @@ def _chosen(statistics: Sequence[Statistic], globs: str | None) -> list[Statisti
 
 
 def _print_result(result: Result, statistics: Sequence[Statistic]) -> None:
-    shares = ", ".join(f"{label} {percent(share)}" for label, share in breakdown(result).items())
+    shares = ", ".join(
+        f"{label} {percent(share)}"
+        for label, share in breakdown(result).items()
+        if share or label == "core"
+    )
     facts = [
         ("design, machine", f"{result.design}, {result.machine}"),
         ("threads", str(result.threads)),
@@ -238,49 +267,3 @@ def _print_result(result: Result, statistics: Sequence[Statistic]) -> None:
     out.print(table(result.workload, ["", "value"], facts))
     rows = [(s.name, f"{s.value:,.6g}", s.unit, s.description) for s in statistics]
     out.print(table("statistics", ["name", ">value", "unit", "meaning"], rows))
-
-
-def _print_comparison(comparison: Comparison) -> None:
-    baseline = comparison.designs[0]
-    labels = list(breakdown(comparison.results[0]))
-    rows = []
-    for workload in comparison.workloads:
-        for design in comparison.designs:
-            results = comparison.samples_of(workload, design)
-            shares = [breakdown(result) for result in results]
-            regions = all(result.regions for result in results)
-            rate = fmean(result.regions_per_s for result in results)
-            rows.append(
-                (
-                    workload if design == baseline else "",
-                    design,
-                    si(rate) if regions else "-",
-                    str(comparison.estimate(workload, design)),
-                    f"{fmean(r.time_ns / r.regions for r in results):,.1f}" if regions else "-",
-                    *(percent(fmean(share[label] for share in shares)) for label in labels),
-                )
-            )
-    for design in comparison.designs:
-        name = "geomean" if design == baseline else ""
-        mean = str(comparison.geomean_estimate(design))
-        rows.append((name, design, "", mean, "", *("" for _ in labels)))
-    columns = [
-        "workload", "design", ">regions/s", f">over {baseline}", ">ns/region",
-        *(f">{label}" for label in labels),
-    ]  # fmt: skip
-    number = comparison.samples
-    of_samples = f", {number} recordings of each workload" if number > 1 else ""
-    out.print(table(f"{_machine_of(comparison.results[0])}{of_samples}", columns, rows))
-    estimated = ", ".join(
-        f"{name} {percent(share_of(comparison.result(name, baseline)))}"
-        for name in comparison.workloads
-    )
-    out.print(f"instructions not instrumented, but estimated: {estimated}", markup=False)
-
-
-def _machine_of(result: Result) -> str:
-    """Return the machine of a comparison, with the settings beside the presets."""
-    configuration = result.configuration
-    settings = {HAND_PLACED_FLUSHES: configuration[HAND_PLACED_FLUSHES]}
-    settings |= {setting.key: setting.value for setting in configuration.overrides}
-    return machine_line(result.machine, settings)

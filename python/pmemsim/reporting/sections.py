@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, geometric_mean
 from typing import Any
 
+from pmemsim.comparison import design_label
 from pmemsim.reporting import plots
 from pmemsim.reporting.blocks import (
     Block,
@@ -88,7 +89,12 @@ def _of_compare(results: Json) -> Section:
         for index, group in enumerate(groups)
         for design in designs
     ]
-    bars = {f"{run['workload']}, {run['design']}": shares_of(run["stats"]) for run in runs}
+    machines = list(dict.fromkeys(run["machine"] for run in runs))
+    names = [design_label(run["design"], run["machine"], machines) for run in runs]
+    bars = {
+        f"{run['workload']}, {name}": shares_of(run["stats"])
+        for run, name in zip(runs, names, strict=True)
+    }
     over = f"throughput over {designs[0]}"
     parts: list[Block] = [
         plots.grouped_bars(f"Throughput over {designs[0]}", over, groups, heights, halves),
@@ -99,11 +105,13 @@ def _of_compare(results: Json) -> Section:
     if len(runs) <= _MOST_COLUMNS:
         parts.append(Details("All statistics", [_statistics(runs)]))
     parts += [
-        _configurations({run["design"]: run["configuration"] for run in runs}),
+        _configurations(
+            {name: run["configuration"] for run, name in zip(runs, names, strict=True)}
+        ),
         _recordings(runs),
     ]
     best = max(designs, key=lambda design: results["geomean"][design])
-    title = f"Comparison on machine {runs[0]['machine']}"
+    title = f"Comparison on machine {', '.join(machines)}"
     outcome = f"{best} is fastest: {results['geomean'][best]:.3f} over {designs[0]} (geomean)"
     return Section(title, outcome, None, parts)
 
