@@ -23,7 +23,7 @@ from pmemsim.cli.options import (
     keep_inputs,
 )
 from pmemsim.crashing import Points
-from pmemsim.errors import CheckFailed, Problems
+from pmemsim.errors import CheckFailed, Problems, printable
 from pmemsim.matrices import Cell, Matrix, MatrixChoice, Plan, default_baseline, workload_labels
 from pmemsim.presets import preset_names
 from pmemsim.recordings import open_each
@@ -119,20 +119,23 @@ def matrix_command(targets: TargetsIfAny = None, *, given: Given, options: _Opti
 
 
 def _print(matrix: Matrix) -> None:
+    reasons = list(dict.fromkeys(cell.reason for cell in matrix.cells if cell.reason))
     rows = []
     for workload in matrix.workloads:
         cells = [cell for cell in matrix.cells if cell.workload == workload]
-        rows += [_row(cell, first=cell is cells[0]) for cell in cells]
+        rows += [_row(cell, cell is cells[0], reasons) for cell in cells]
     columns = [
-        "workload", "design", f">over {matrix.baseline}", ">PM writes", ">energy", ">storage",
-        ">points", ">violations", "why not",
+        "workload", "design", f">over {matrix.baseline}", ">PM writes", "?energy", "?storage",
+        ">points", ">violations", *([">note"] if reasons else []),
     ]  # fmt: skip
     threads = sorted({cell.threads for cell in matrix.cells if cell.threads})
     title = f"machine {matrix.cells[0].machine}, {' and '.join(map(str, threads))} threads"
     out.print(table(title, columns, rows))
+    for number, reason in enumerate(reasons, 1):
+        out.print(f"note {number}: {printable(reason)}", markup=False)
 
 
-def _row(cell: Cell, first: bool) -> tuple[str, ...]:
+def _row(cell: Cell, first: bool, reasons: Sequence[str]) -> tuple[str, ...]:
     def shown(value: float | None, form: str) -> str:
         return "-" if value is None else format(value, form)
 
@@ -145,7 +148,7 @@ def _row(cell: Cell, first: bool) -> tuple[str, ...]:
         "-" if cell.storage_bytes is None else f"{si(cell.storage_bytes)}B",
         shown(cell.points, ","),
         shown(cell.violations, ","),
-        cell.reason or "",
+        *([str(reasons.index(cell.reason) + 1) if cell.reason else ""] if reasons else []),
     )
 
 
