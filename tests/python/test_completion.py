@@ -70,6 +70,17 @@ def test_commands_and_options_complete(file: Path) -> None:
         ("pmemsim run queue -d np -m asap --set core.rob", ["core.rob_entries="]),
         ("pmemsim run q -d np -s pmemsim.faults=log.comm", ["log.commit"]),
         ("pmemsim run q -d np -s pmemsim.faults=eadr.caches,log.comm", ["eadr.caches,log.commit"]),
+        ("pmemsim run q -d np -s core.clwb_evicts=t", ["true"]),
+        ("pmemsim run q -d np --set run.lock_order=s", ["simulated"]),
+        ("pmemsim run q -d np --set backend=encryption,int", ["encryption,integrity"]),
+        ("pmemsim run q -d np --stats core.loads,stall.fe", ["core.loads,stall.fence_ns"]),
+        ("pmemsim compare q -d np -m asap,xeon-o", ["asap,xeon-optane"]),
+        ("pmemsim advise hashmap_l", ["hashmap_lowlevel"]),
+        ("pmemsim advise q --design hw-u", ["hw-undo"]),
+        ("pmemsim profile q --diff hw-u", ["hw-undo"]),
+        ("pmemsim profile q --format c", ["callgrind"]),
+        ("pmemsim timeline q --format k", ["kanata"]),
+        ("pmemsim timeline q -d np -m pmw", ["pmweaver"]),
         ("pmemsim check q --model g", ["guarantees"]),
         ("pmemsim record queue --log r", ["redo"]),
         ("pmemsim record queue --mix insert-u", ["insert-update"]),
@@ -109,12 +120,13 @@ ZSH_LINES = [
     ("pmemsim run queue --design hw-u", "pmemsim run queue --design hw-undo "),
     ("pmemsim compare queue -d np,hw-u", "pmemsim compare queue -d np,hw-undo"),
     ("pmemsim run q -d np --set core.rob", "pmemsim run q -d np --set core.rob_entries="),
+    ("pmemsim run q --set run.lock_order=s", "pmemsim run q --set run.lock_order=simulated "),
     ("pmemsim show machine pmw", "pmemsim show machine pmweaver "),
     ("pmemsim check q --model g", "pmemsim check q --model guarantees "),
 ]
 
 
-@pytest.mark.parametrize(("line", "words"), long_except(ZSH_LINES, *ZSH_LINES[2:4]))
+@pytest.mark.parametrize(("line", "words"), long_except(ZSH_LINES, *ZSH_LINES[2:5]))
 def test_zsh_completes_by_its_file(tmp_path: Path, line: str, words: str) -> None:
     done = pmemsim("completion", "zsh")
     assert done.returncode == 0, done.stderr

@@ -66,8 +66,8 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "TARGET": workloads,
     "WORKLOAD": workloads,
     "KEY": lambda: [f"{each.key}=" for each in _core.parameters()],
-    "FAULT": lambda: [each.name for each in _core.faults()],
     "STATISTIC": statistics,
+    "GLOB": statistics,
     "PAPER": _papers,
     "LEVEL": lambda: OPTIMISATIONS,
     "MIX": lambda: MIXES,
@@ -93,6 +93,15 @@ def _words_of(kind: str) -> list[str]:
     return list(_NAMES[kind.rstrip(",")]()) if kind.rstrip(",") in _NAMES else []
 
 
+def _choices() -> dict[str, str]:
+    """Return the values of each parameter that has a list of them."""
+    faults = " ".join(each.name for each in _core.faults())
+    return {
+        each.key: "true false" if each.type == "flag" else " ".join(each.choices)
+        for each in _core.parameters()
+    } | {"pmemsim.faults": faults}
+
+
 def _commands(command: Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Command]]:
     yield " ".join(path), command
     for name, each in getattr(command, "commands", {}).items():
@@ -103,7 +112,7 @@ def _commands(command: Command, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 
 def script(root: Command, driver: str) -> str:
-    """Return the file: three tables as shell functions, and the function that uses them."""
+    """Return the file: four tables as shell functions, and the function that uses them."""
     words: dict[str, str] = {}
     values: dict[str, str] = {}
     for path, command in _commands(root):
@@ -118,10 +127,8 @@ def script(root: Command, driver: str) -> str:
             values |= {f"{path} {name}".strip(): kind or "-" for name in each.opts}
         if arguments:
             values[path] = kind_of(name_of(arguments[0]))
-    kinds = {
-        kind: " ".join(_words_of(kind)) for kind in sorted({*values.values(), "BACKEND", "FAULT"})
-    }
-    tables = {"words": words, "value": values, "names": kinds}
+    kinds = {kind: " ".join(_words_of(kind)) for kind in sorted({*values.values(), "BACKEND"})}
+    tables = {"words": words, "value": values, "names": kinds, "choices": _choices()}
     text = "\n".join(_function(name, table) for name, table in tables.items())
     return driver.replace("VERSION", version()).replace("TABLES\n", text)
 
@@ -140,7 +147,7 @@ _BASH = """\
 # Completion of pmemsim VERSION for bash, by `pmemsim completion bash`.
 TABLES
 _pmemsim() {
-  local line="${COMP_LINE:0:COMP_POINT}" path= kind= word rest cut
+  local line="${COMP_LINE:0:COMP_POINT}" path= kind= word rest cut names
   local -a words
   read -r -a words <<< "$line"
   [[ $line == *[[:space:]] ]] && words+=('')
@@ -165,8 +172,11 @@ _pmemsim() {
   rest="$current"
   if [[ $kind == *, ]]; then rest="${rest##*,}"; fi
   if [[ $kind == DESIGN* && $rest == *@* ]]; then kind=BACKEND rest="${rest##*@}"; fi
-  if [[ $kind == KEY && $rest == pmemsim.faults=* ]]; then kind=FAULT rest="${rest##*[=,]}"; fi
-  COMPREPLY=($(compgen -W "$(_pmemsim_names "$kind")" -P "${current%"$rest"}" -- "$rest"))
+  names="$(_pmemsim_names "$kind")"
+  if [[ $kind == KEY && $rest == *=* ]]; then
+    names="$(_pmemsim_choices "${rest%%=*}")" rest="${rest##*[=,]}"
+  fi
+  COMPREPLY=($(compgen -W "$names" -P "${current%"$rest"}" -- "$rest"))
   if [[ $kind == TARGET || $kind == TARGET, || $kind == TRACE ]]; then
     COMPREPLY+=($(compgen -f -X '!*.pmt' -- "$current"))
   fi
@@ -203,15 +213,18 @@ _pmemsim() {
   rest="$current"
   if [[ $kind == *, ]]; then rest="${rest##*,}"; fi
   if [[ $kind == DESIGN* && $rest == *@* ]]; then kind=BACKEND; rest="${rest##*@}"; fi
-  if [[ $kind == KEY && $rest == pmemsim.faults=* ]]; then kind=FAULT; rest="${rest##*[=,]}"; fi
   local -a names=(${=$(_pmemsim_names "$kind")})
   local -a space=()
   [[ $kind == KEY || $kind == *, ]] && space=(-S '')
+  if [[ $kind == KEY && $rest == *=* ]]; then
+    names=(${=$(_pmemsim_choices "${rest%%=*}")}) space=()
+    rest="${rest##*[=,]}"
+  fi
   compset -P "${(b)current%$rest}"
   (( $#names )) && compadd "${space[@]}" -- "${names[@]}"
   case "$kind" in
     TARGET|TARGET,|TRACE) _files -g '*.pmt' ;;
-    N|SECONDS|TIME|SHARE|ADDRESS|FUNCTION|STATISTIC|FAULT|PAPER) ;;
+    N|SECONDS|TIME|SHARE|ADDRESS|FUNCTION|GLOB,|KEY|STATISTIC|PAPER) ;;
     *) _files ;;
   esac
 }
