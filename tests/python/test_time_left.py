@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -53,6 +54,22 @@ def test_time_left_follows_the_rate_of_each_kind() -> None:
         assert left is not None
         rest = finished_at(durations) - at
         assert rest / 2 <= left <= 2 * rest, at
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_time_left_is_right_within_a_factor_of_two(seed: int) -> None:
+    # Recordings of many sizes on designs of many speeds; other programs disturb each job.
+    draw = random.Random(seed)
+    speeds = {"np": 1.0, "asap": 2.0, "pmem-spec": 8.0}
+    jobs = [(draw.uniform(1, 4), kind) for _ in range(10) for kind in speeds]
+    weights, kinds = [size for size, _ in jobs], [kind for _, kind in jobs]
+    durations = [size * speeds[kind] * draw.uniform(0.8, 1.25) for size, kind in jobs]
+    end = finished_at(durations)
+    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+        left = left_after(durations, weights, kinds, share * end)
+        rest = (1 - share) * end
+        assert left is not None
+        assert rest / 2 <= left <= 2 * rest, share
 
 
 def finished_at(durations: Sequence[float]) -> float:
