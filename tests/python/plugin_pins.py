@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from pins import statistics
 from pins.configurations import FOLDER, configuration, largest_recording
-from pins.files import committed, number
+from pins.files import committed
 from pmemsim.crashing import Points, verify
 from pmemsim.presets import load_preset
 from pmemsim.selftest.injected_faults import injected_faults
@@ -33,13 +33,13 @@ def plugin_settings(design: str) -> dict[str, str]:
 
 def statistics_lines() -> Iterator[str]:
     """Return the lines of all runs in which an implementation is replaced."""
-    for run in statistics.runs():
-        replaced = plugin_settings(run.design)
-        if not replaced:
-            continue
-        result = replace(run, settings=(*run.settings, *replaced.items())).result()
-        for statistic in statistics._statistics(result, run.cores):
-            yield f"{run} {statistic.name} {number(statistic.value)}"
+    results = (
+        (run, replace(run, settings=(*run.settings, *replaced.items())).result())
+        for run in statistics.runs()
+        if (replaced := plugin_settings(run.design))
+    )
+    for lines in statistics.files_of(results).values():
+        yield from lines
 
 
 def fault_lines() -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pins.configurations import (
@@ -57,9 +57,9 @@ class Run:
     settings_name: str = ""
 
     def __str__(self) -> str:
-        """Return the words that the lines of its statistics begin with."""
+        """Return the words that the lines of its statistics begin with, before the cores."""
         name = f"{self.design}/{self.settings_name}" if self.settings_name else self.design
-        return f"{self.machine} {name} {self.cores}"
+        return f"{self.machine} {name}"
 
     def result(self) -> Result:
         """Simulate as many copies of the recording as all cores need."""
@@ -77,7 +77,7 @@ class Run:
 def runs() -> list[Run]:
     """Return all runs in the order of their lines."""
     found = dict.fromkeys([*_runs_of_presets(), *_runs_of_backends_alone(), *_stressed_runs()])
-    return sorted(found, key=str)
+    return sorted(found, key=lambda run: (str(run), run.cores))
 
 
 def _cores_of(machine: str) -> tuple[int, int]:
@@ -110,16 +110,28 @@ def _stressed_runs() -> Iterator[Run]:
 
 
 def measure() -> Files:
+    """Return the lines of all runs."""
+    return files_of((run, run.result()) for run in runs())
+
+
+def files_of(results: Iterable[tuple[Run, Result]]) -> Files:
     """Return all statistics that aren't zero, counts apart from times, in a file for each module.
 
-    Raises a `KeyError` for a statistic of a group that isn't in `MODULES`.
+    A line has the values of one statistic with each number of cores. Raises a `KeyError` for a
+    statistic of a group that isn't in `MODULES`.
     """
-    files = defaultdict(list)
-    for run in runs():
-        for statistic in _statistics(run.result(), run.cores):
-            line = f"{run} {statistic.name} {number(statistic.value)}"
-            files[_file_of(statistic)].append(line)
-    return dict(files)
+    files: dict[str, dict[tuple[str, str], dict[str, str]]] = defaultdict(dict)
+    for run, result in results:
+        for statistic in _statistics(result, run.cores):
+            values = files[_file_of(statistic)].setdefault((str(run), statistic.name), {})
+            values[str(run.cores)] = number(statistic.value)
+    return {
+        file: [
+            f"{run} {','.join(values)} {statistic} {','.join(values.values())}"
+            for (run, statistic), values in lines.items()
+        ]
+        for file, lines in files.items()
+    }
 
 
 def _statistics(result: Result, cores: int) -> Iterator[Statistic]:
