@@ -27,7 +27,14 @@ def test_the_suffix_chooses_the_format(tmp_path: Path, comparison: Comparison, s
 def test_an_svg_names_what_it_shows(tmp_path: Path, comparison: Comparison) -> None:
     comparison.save_plot(tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
-    for word in ("throughput over np", "sw-undo", "hashmap", "geomean", "fence stalls"):
+    for word in (
+        "machine asap; over np",
+        "throughput",
+        "sw-undo",
+        "hashmap",
+        "geomean",
+        "fence stalls",
+    ):
         assert f"<!-- {word} -->" in text
 
 
