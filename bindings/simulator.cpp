@@ -92,6 +92,10 @@ void bind_simulator_records(nb::module_& module) {
                          field("name", &Statistic::name), field("value", &Statistic::value),
                          field("unit", &Statistic::unit),
                          field("description", &Statistic::description));
+  bind_record<Latencies::Bucket>(
+      module, "LatencyBucket", "Events whose latency is in one interval.",
+      field("from_ps", &Latencies::Bucket::from, "Shortest latency of the interval."),
+      field("count", &Latencies::Bucket::count));
   bind_record<RunResult>(
       module, "RunResult", "The results of a run.",
       field("instructions", &RunResult::instructions, "Instructions simulated on all cores."),
@@ -100,6 +104,11 @@ void bind_simulator_records(nb::module_& module) {
       field("time_ps", &RunResult::time, "Time at which the last core finished."),
       field("threads", &RunResult::threads), field("wall_s", &RunResult::wall_s),
       field("statistics", &RunResult::statistics),
+      field("stalls", &RunResult::stalls, "How each core spent its time."),
+      field("region_latencies", &RunResult::region_latencies,
+            "Regions by their time from begin to end."),
+      field("commit_latencies", &RunResult::commit_latencies,
+            "Regions by their time from the end until they were durable."),
       field("relations", &RunResult::relations, "Number of checked relations between statistics."));
   bind_record<ProfileRow>(
       module, "ProfileRow", "A part of a run's time.",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Progress = Callable[[float], None]
+Histogram = tuple[tuple[float, int], ...]
 LockOrder = Literal["recorded", "simulated"]
 Statistic = _core.Statistic
 check_values = _core.check_values
@@ -216,6 +217,12 @@ class Result(Results, Plot["Axes"]):
     """pmemsim's version."""
     schedule: int = 0
     """The recording's interleaving of threads; 0: the recorder's own."""
+    core_stalls: tuple[Mapping[str, float], ...] = field(default=(), repr=False)
+    """How each core spent its time: the statistics `stall.*` of each core."""
+    region_latencies: Histogram = field(default=(), repr=False)
+    """Regions by their time from begin to end: the shortest time of an interval, and a number."""
+    commit_latencies: Histogram = field(default=(), repr=False)
+    """Regions by their time from the end until they were durable."""
     command: ClassVar = "run"
 
     @property
@@ -285,6 +292,12 @@ class Result(Results, Plot["Axes"]):
             "wall_s": self.wall_s,
             "instructions_per_wall_s": self.instructions_per_wall_s,
             "stats": {s.name: _number(s.value) for s in self.statistics},
+            "core_stalls": [
+                {name: _number(value) for name, value in stalls.items()}
+                for stalls in self.core_stalls
+            ],
+            "region_latencies": _intervals(self.region_latencies),
+            "commit_latencies": _intervals(self.commit_latencies),
             "configuration": self.configuration.to_dict(),
             "trace_hash": self.trace_hash,
             "version": self.version,
@@ -316,6 +329,10 @@ def shares_of(times: Mapping[str, float]) -> dict[str, float]:
         for label, causes in STALLS.items()
     }
     return {"core": 1.0 - sum(shares.values()), **shares}
+
+
+def _intervals(histogram: Histogram) -> list[dict[str, float]]:
+    return [{"from_ns": _number(begin), "regions": count} for begin, count in histogram]
 
 
 def _number(value: float) -> int | float:
@@ -398,7 +415,14 @@ def result_of(trace: Trace, configuration: Configuration, run: _core.RunResult) 
         trace_hash=trace.hash,
         version=version(),
         schedule=trace.schedule,
+        core_stalls=tuple({each.name: each.value for each in stalls} for stalls in run.stalls),
+        region_latencies=_histogram(run.region_latencies),
+        commit_latencies=_histogram(run.commit_latencies),
     )
+
+
+def _histogram(buckets: Sequence[_core.LatencyBucket]) -> Histogram:
+    return tuple((bucket.from_ps / 1000, bucket.count) for bucket in buckets)
 
 
 def _image_paths(trace: Trace, image: Path | None) -> list[Path]:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.quick
 RUN_KEYS = [
     "workload", "design", "machine", "threads", "seed", "schedule", "instructions", "time_ns",
     "regions", "regions_per_s", "pm_write_bytes", "wall_s", "instructions_per_wall_s", "stats",
-    "configuration", "trace_hash", "version",
+    "core_stalls", "region_latencies", "commit_latencies", "configuration", "trace_hash", "version",
 ]  # fmt: skip
 
 

@@ -20,7 +20,19 @@ RECORDS = [
     _core.Structure("table", "4 x 8 bit", 4.0, 2, "II-A", 4.0, None),
     _core.Predictable(9, FOUND, FOUND),
     _core.StoreSet(3, [Place("mine.c", 7, "main"), Place("", 0, "")]),
-    _core.RunResult(10, 2, 640, 2500, 1, 0.5, [_core.Statistic("a", 1.0, "", "")], 7),
+    _core.RunResult(
+        10,
+        2,
+        640,
+        2500,
+        1,
+        0.5,
+        [_core.Statistic("a", 1.0, "", "")],
+        [],
+        [],
+        [_core.LatencyBucket(5, 1)],
+        7,
+    ),
 ]
 
 

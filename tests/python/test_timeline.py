@@ -310,3 +310,24 @@ def test_timeline_takes_at_most_twice_the_host_instructions(design: str, tmp_pat
     plain = _instructions(design, "run", tmp_path / "t")
     for what in ("perfetto", "kanata"):
         assert plain < _instructions(design, what, tmp_path / "t") <= 2 * plain
+
+
+@pytest.mark.parametrize(
+    ("design", "machine"), [("asap", "asap"), ("hops", "pmem-spec"), ("pmem-spec", "pmem-spec")]
+)
+def test_commit_latencies_are_those_of_the_timeline(
+    design: str, machine: str, tmp_path: Path
+) -> None:
+    # A region that is durable at its end has no slice `commit`. A file has whole nanoseconds.
+    events, _ = _perfetto(design, machine, tmp_path / "t.pftrace")
+    commits = sorted(each.end - each.begin for each in events.slices if _is_commit(events, each))
+    histogram = _run(design, machine).commit_latencies
+    found = [begin for begin, count in histogram for _ in range(count)]
+    regions = [each for each in events.slices if each.name.startswith("region ")]
+    assert len(found) == len(regions)
+    for begin, exact in zip([begin for begin in found if begin], commits, strict=True):
+        assert 0.968 * (exact - 1) <= begin <= exact + 1
+
+
+def _is_commit(events: TrackEvents, each: Slice) -> bool:
+    return each.name == "commit" and events.path(each.track).endswith("/regions")

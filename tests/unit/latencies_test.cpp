@@ -36,6 +36,21 @@ TEST(Latencies, FirstLatencyOfABucketIsExact) {
   }
 }
 
+TEST(Latencies, BucketsHaveEachLatencyOnceAndAreSorted) {
+  Latencies latencies;
+  for (const std::int64_t latency : {70, 5, 71, 5, 1000}) latencies.add(Picoseconds{latency});
+  // From 64 ps on, a bucket has 2 ps; from 512 ps on, 16 ps.
+  const std::vector<Latencies::Bucket> found = latencies.buckets();
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].from, Picoseconds{5});
+  EXPECT_EQ(found[0].count, 2u);
+  EXPECT_EQ(found[1].from, Picoseconds{70});
+  EXPECT_EQ(found[1].count, 2u);
+  EXPECT_EQ(found[2].from, Picoseconds{992});
+  EXPECT_EQ(found[2].count, 1u);
+  EXPECT_TRUE(Latencies().buckets().empty());
+}
+
 TEST(Latencies, LargeOnesAreAtMostThreePercentTooLow) {
   std::mt19937_64 random(1);
   std::vector<std::int64_t> sorted;

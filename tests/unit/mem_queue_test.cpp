@@ -85,6 +85,23 @@ TEST(MemoryQueue, PersistenceWrittenStartsAWriteAtOnceAndPersistsItWhenWritten) 
   EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{1}));
 }
 
+TEST(MemoryQueue, OccupancyAddsUpTheTimesOfAllEntries) {
+  MemoryBench bench(simple_memory());
+  bench.write(1, line_in(0, 0));
+  bench.run_until(at_ns(40));
+  bench.write(2, line_in(1, 0));
+  bench.run_until(at_ns(100));
+  bench.write(3, line_in(2, 0));
+  // So few writes stay in the queue: one for 100 ns, one for 60 ns, one since now.
+  const MemoryStatistics statistics = bench.memory.statistics();
+  EXPECT_EQ(statistics.wpq_entry_time, ns(160));
+  EXPECT_EQ(statistics.most_wpq_entries, 3u);
+  EXPECT_EQ(statistics.channel_time, ns(100));
+  bench.drain();
+  EXPECT_GT(bench.memory.statistics().wpq_entry_time, ns(160));
+  EXPECT_EQ(bench.memory.statistics().most_wpq_entries, 3u);
+}
+
 TEST(MemoryQueue, LogQueueWritesAtOnceAndPersistsWhenWritten) {
   MemoryParameters p = simple_memory();
   p.log_queue_entries = 2;
@@ -126,7 +143,7 @@ TEST(MemoryQueue, FullLogQueueDelaysOnlyLogWrites) {
   EXPECT_EQ(bench.memory.statistics().wpq_full_time, ns(0));
 }
 
-TEST(MemoryStatistics, ChannelsAreSummedExceptTheBurstTime) {
+TEST(MemoryStatistics, ChannelsAreSummedExceptBurstTimeAndLargestOccupancy) {
   std::array<std::int64_t, sizeof(MemoryStatistics) / sizeof(std::int64_t)> numbers{};
   std::iota(numbers.begin(), numbers.end(), 1);
   const auto channel = std::bit_cast<MemoryStatistics>(numbers);
@@ -136,6 +153,7 @@ TEST(MemoryStatistics, ChannelsAreSummedExceptTheBurstTime) {
   for (std::int64_t& number : doubled) number *= 2;
   auto expected = std::bit_cast<MemoryStatistics>(doubled);
   expected.burst = channel.burst;
+  expected.most_wpq_entries = channel.most_wpq_entries;
   EXPECT_EQ(std::bit_cast<decltype(numbers)>(both), std::bit_cast<decltype(numbers)>(expected));
 }
 

@@ -43,6 +43,19 @@ class Latencies {
     return Picoseconds{0};
   }
 
+  struct Bucket {
+    Picoseconds from{};  // the shortest latency that the bucket may have
+    std::uint64_t count = 0;
+  };
+  // Returns the buckets that have a latency, shortest first.
+  std::vector<Bucket> buckets() const {
+    std::vector<Bucket> found;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] > 0) found.push_back({first_of(i), counts_[i]});
+    }
+    return found;
+  }
+
  private:
   static constexpr std::size_t kExact = 64, kPerPower = 32;
   static constexpr int kFirstPower = 6;  // 64 is two to this power

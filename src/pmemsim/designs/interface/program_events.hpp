@@ -6,6 +6,7 @@
 
 #include "pmemsim/common/stage_log.hpp"
 #include "pmemsim/common/units.hpp"
+#include "pmemsim/designs/interface/commit_latencies.hpp"
 
 namespace pmemsim {
 
@@ -36,6 +37,8 @@ class ProgramEvents {
  public:
   void observe(ProgramObserver* observer) { observer_ = observer; }
   void log_stages(StageLog* stages) { stages_ = stages; }
+  // Measures when regions become durable.
+  void measure(CommitLatencies* commits) { commits_ = commits; }
   // The log of stages; nullptr: there is none.
   StageLog* stages() const { return stages_; }
   // Logs the number of entries of a structure that are in use now. `unit`: its core or channel.
@@ -54,13 +57,19 @@ class ProgramEvents {
   void flushed(CoreId core, Line line) const {
     if (observer_ != nullptr) observer_->flushed(core, line);
   }
+  // The outermost region's end has retired.
+  void region_ended(CoreId core, std::uint64_t region, Time when) const {
+    if (commits_ != nullptr) commits_->ended(core, region, when);
+  }
   void region_durable(CoreId core, std::uint64_t region) const {
     if (observer_ != nullptr) observer_->region_durable(core, region);
+    if (commits_ != nullptr) commits_->durable(core, region, commits_->now());
     if (stages_ != nullptr) log_durable(core, region, stages_->now());
   }
   // Does the same for a core whose own time may be ahead.
   void region_durable(CoreId core, std::uint64_t region, Time when) const {
     if (observer_ != nullptr) observer_->region_durable(core, region);
+    if (commits_ != nullptr) commits_->durable(core, region, when);
     if (stages_ != nullptr) log_durable(core, region, when);
   }
   void fence_fulfilled(CoreId core, std::uint64_t fence) const {
@@ -85,6 +94,7 @@ class ProgramEvents {
 
   ProgramObserver* observer_ = nullptr;
   StageLog* stages_ = nullptr;
+  CommitLatencies* commits_ = nullptr;
 };
 
 }  // namespace pmemsim

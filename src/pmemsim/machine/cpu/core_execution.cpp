@@ -409,6 +409,7 @@ void Core::region_retired(const Entry& end) {
     start.end_retired = true;
     start.time = time;
   }
+  program_events_.region_ended(id_, retired_region_, clock_.time(retire_));
   retired_region_ = 0;
   ++statistics_.regions;
   statistics_.region_time += time;

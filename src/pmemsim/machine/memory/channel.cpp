@@ -374,13 +374,16 @@ void Channel::release() {
 }
 
 void Channel::hold_entry(Entries& entries, Time now) {
+  entries.passed(now);
   if (++entries.held == entries.count) entries.full_since = now;
+  entries.most_held = std::max(entries.most_held, entries.held);
   log_occupancy(entries, now);
 }
 
 // Frees an entry. The oldest waiting writes are accepted into it.
 void Channel::free_entry(Entries& entries, Time now) {
   if (entries.full()) entries.full_time += now - entries.full_since;
+  entries.passed(now);
   --entries.held;
   log_occupancy(entries, now);
   if (any_entry_freed_) std::exchange(any_entry_freed_, {})(now);
@@ -619,6 +622,8 @@ MemoryStatistics Channel::statistics() const {
   };
   MemoryStatistics all = statistics_;
   all.wpq_full_time = full_time(wpq_);
+  all.wpq_entry_time = wpq_.entry_time + (queue_.now() - wpq_.changed) * wpq_.held;
+  all.most_wpq_entries = wpq_.most_held;
   all.log_queue_full_time = full_time(log_queue_);
   all.refresh_time = timing_.refi * static_cast<std::int64_t>(all.refreshes);
   all.channel_time = queue_.now().since_start();

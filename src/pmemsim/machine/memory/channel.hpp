@@ -162,6 +162,11 @@ class Channel {
     Entries(std::uint32_t entries, const MemoryParameters& p);
 
     bool full() const { return held == count; }
+    // Adds up the entries in use over time, before their number changes.
+    void passed(Time now) {
+      entry_time += (now - changed) * held;
+      changed = now;
+    }
     bool nearly_full() const { return held > high_watermark || (full() && count > 0); }
 
     const std::uint32_t count;
@@ -170,6 +175,9 @@ class Channel {
     RequestList<PendingWrite> waiting;
     Time full_since = kNever;
     Picoseconds full_time{};
+    std::uint32_t most_held = 0;
+    Time changed{};
+    Picoseconds entry_time{};  // sum over entries of the time in use
   };
   struct Bank {
     std::uint64_t open_row = kNoRow;

@@ -1,5 +1,7 @@
 #include "pmemsim/machine/memory/memory_statistics.hpp"
 
+#include <algorithm>
+
 namespace pmemsim {
 
 MemoryStatistics& MemoryStatistics::operator+=(const MemoryStatistics& other) {
@@ -27,6 +29,8 @@ MemoryStatistics& MemoryStatistics::operator+=(const MemoryStatistics& other) {
   acceptance_time += other.acceptance_time;
   residence_time += other.residence_time;
   wpq_full_time += other.wpq_full_time;
+  wpq_entry_time += other.wpq_entry_time;
+  most_wpq_entries = std::max(most_wpq_entries, other.most_wpq_entries);
   log_queue_full_time += other.log_queue_full_time;
   bus_time += other.bus_time;
   refresh_time += other.refresh_time;

@@ -33,6 +33,7 @@ struct MemoryStatistics {
   Picoseconds acceptance_time{};      // sum over accepted writes
   Picoseconds residence_time{};       // sum over writes that left their queue for their bank
   Picoseconds wpq_full_time{};        // sum over channels
+  Picoseconds wpq_entry_time{};       // time in use, summed over entries and channels
   Picoseconds log_queue_full_time{};  // sum over channels
   Picoseconds bus_time{};             // sum over channels
   Picoseconds burst{};                // time of a line on the bus, the same on all channels
@@ -40,6 +41,7 @@ struct MemoryStatistics {
   Picoseconds channel_time{};         // simulated time, multiplied by the number of channels
   // Upper bounds of the requests that are pending at the same time, summed over channels.
   std::uint64_t most_reads = 0, most_writes = 0, queue_entries = 0;
+  std::uint64_t most_wpq_entries = 0;  // used at the same time, on any channel
 
   std::uint64_t all_writes() const { return sum(writes); }
   std::uint64_t all_lines_written() const { return sum(lines_written); }
@@ -133,6 +135,12 @@ struct MemoryStatistics {
     visit.quantity("channel_time_ns", channel_time);
     visit("wpq_full_ns", wpq_full_time, "Total time in which a WPQ was full, over all channels",
           part_of("channel_time_ns"));
+    visit("wpq_full_share", ratio(wpq_full_time, channel_time), "ratio",
+          "Share of the time in which a WPQ was full, on average over the channels");
+    visit("wpq_mean_entries", ratio(wpq_entry_time, channel_time), "entries",
+          "Entries of a WPQ in use, on average over time and channels");
+    visit("wpq_most_entries", most_wpq_entries, "entries",
+          "Largest number of entries of a WPQ in use at the same time, on any channel");
     visit("log_queue_full_ns", log_queue_full_time,
           "Total time in which a log queue was full, over all channels",
           part_of("channel_time_ns"));

@@ -121,6 +121,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       races_(configuration.run.lock_order == LockOrder::kRecorded ? trace::Races(trace)
                                                                   : trace::Races()),
       cores_used_(cores_that_fit(configuration, trace)),
+      commit_latencies_(queue_, cores_used_),
       clock_(configuration.core.frequency, configuration.core.width),
       dram_(queue_, configuration.dram, Contents::kNotKept,
             PageFrames(configuration.pages.placement)),
@@ -133,6 +134,10 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
                  configuration.l2, shared_cache(configuration), configuration.path,
                  buffers_of(logical_processor(configuration, trace)),
                  PageFrames(configuration.pages.placement)) {
+  // Without a durability guarantee, the ends of all regions would be kept.
+  if (design_.promises().regions != RegionPromise::kNone || design_.commits_synchronously()) {
+    program_events_.measure(&commit_latencies_);
+  }
   design_.connect(queue_, clock_, hierarchy_, dram_, pm_space_, program_events_, threads_);
   for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
     for (const trace::PmRegion& region : trace.metadata().pm_regions) {

@@ -60,6 +60,7 @@ class Machine {
   const Memory& dram() const { return dram_; }
   const PmSpace& pm_space() const { return pm_space_; }
   const Design& design() const { return design_; }
+  const Latencies& commit_latencies() const { return commit_latencies_.latencies(); }
   const Synchronisation& synchronisation() const { return synchronisation_; }
   // Prepares PM before run(), for callers that check crash images. The device then holds the
   // program's initial contents as the backend would have written them. Times do not depend on this
@@ -109,6 +110,7 @@ class Machine {
   EventQueue queue_;
   PmSpace pm_space_;
   ProgramEvents program_events_;
+  CommitLatencies commit_latencies_;
   Clock clock_;
   Memory dram_, pm_;
   Design design_;

@@ -52,8 +52,24 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
             "Time of all cores from the start to each core's end: the sum of all causes");
 }
 
+// Returns the distribution of one core's time over causes.
+std::vector<Statistic> stalls_of(const Core& core) {
+  std::vector<Statistic> stalls;
+  for (std::size_t i = 0; i < kCauses; ++i) {
+    const CauseText& text = kCauseTexts[i];
+    const Picoseconds time = core.clock().duration(core.account()[static_cast<Cause>(i)]);
+    stalls.push_back({.name = "stall." + std::string(text.name) + "_ns",
+                      .value = static_cast<double>(time.count) / 1000,
+                      .unit = "ns",
+                      .description = std::string(text.description),
+                      .place = {}});
+  }
+  return stalls;
+}
+
 // Percentiles of all cores together: those of single cores don't add up to them.
-void describe_latencies(const Latencies& regions, StatisticsCollector& collector) {
+void describe_latencies(const Latencies& regions, const Latencies& commits,
+                        StatisticsCollector& collector) {
   collector("core.region_latency_p50_ns", regions.percentile(500),
             "Half of the regions took at most this long from begin to end, within 3%",
             at_most("run.drained_ns"));
@@ -62,6 +78,15 @@ void describe_latencies(const Latencies& regions, StatisticsCollector& collector
             at_most("run.drained_ns"));
   collector("core.region_latency_p999_ns", regions.percentile(999),
             "99.9% of the regions took at most this long from begin to end, within 3%",
+            at_most("run.drained_ns"));
+  collector("core.commit_latency_p50_ns", commits.percentile(500),
+            "Half of the regions were durable at most this long after their end, within 3%",
+            at_most("run.drained_ns"));
+  collector("core.commit_latency_p99_ns", commits.percentile(990),
+            "99% of the regions were durable at most this long after their end, within 3%",
+            at_most("run.drained_ns"));
+  collector("core.commit_latency_p999_ns", commits.percentile(999),
+            "99.9% of the regions were durable at most this long after their end, within 3%",
             at_most("run.drained_ns"));
 }
 
@@ -88,7 +113,7 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
   describe_times(*this, collector);
   const CoreStatistics cores = sum(cores_);
   collector.group("core", cores);
-  describe_latencies(cores.region_latencies, collector);
+  describe_latencies(cores.region_latencies, commit_latencies_.latencies(), collector);
   describe_stalls(*this, collector);
   for (std::size_t i = 0; i < cores_.size(); ++i) {
     const std::string name = "core" + std::to_string(i);
@@ -151,6 +176,9 @@ RunResult result_of(const Machine& machine, double wall_s) {
   StatisticsCollector collector;
   machine.describe_statistics(collector);
   result.statistics = std::move(collector.found);
+  for (const auto& core : machine.cores()) result.stalls.push_back(stalls_of(*core));
+  result.region_latencies = cores.region_latencies.buckets();
+  result.commit_latencies = machine.commit_latencies().buckets();
   result.relations = collector.relations();
   return result;
 }

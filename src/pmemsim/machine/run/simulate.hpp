@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pmemsim/common/image.hpp"
+#include "pmemsim/common/latencies.hpp"
 #include "pmemsim/common/statistics.hpp"
 #include "pmemsim/common/units.hpp"
 
@@ -27,6 +28,8 @@ struct RunResult {
   std::uint32_t threads = 0;  // number of cores used
   double wall_s = 0;          // host time of the simulation itself, in seconds
   std::vector<Statistic> statistics;
+  std::vector<std::vector<Statistic>> stalls;  // a list for each core
+  std::vector<Latencies::Bucket> region_latencies, commit_latencies;
   std::size_t relations = 0;  // number of checked relations between statistics
 };
 
