@@ -110,6 +110,31 @@ def bar_of_shares(axes: Axes, shares: Mapping[str, float]) -> None:
     axes.set_xlim(0, 100)
 
 
+_BINS_PER_DECADE = 10
+
+
+def histograms(axes: Axes, latencies: Mapping[str, Sequence[tuple[float, int]]]) -> None:
+    """Draw the share of regions in equal intervals of a logarithmic scale, in nanoseconds.
+
+    Each histogram has the begins of its intervals, and the numbers of regions.
+    """
+    longest = max(begin for histogram in latencies.values() for begin, _ in histogram)
+    decades = max(1, math.ceil(math.log10(max(longest, 1)) + 0.01))
+    edges = np.logspace(0, decades, decades * _BINS_PER_DECADE + 1)
+    for (label, histogram), colour in zip(latencies.items(), COLOURS, strict=False):
+        # Latencies below 1 ns, such as those of regions that are durable at their end, are in the
+        # first interval.
+        begins = [max(begin, 1.0) for begin, _ in histogram]
+        counts = [count for _, count in histogram]
+        shares, _ = np.histogram(begins, edges, weights=counts)
+        axes.stairs(100 * shares / sum(counts), edges, label=label, color=colour, linewidth=1.4)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("latency of a region (ns)")
+    axes.set_ylabel("regions (%)")
+    legend_above(axes)
+
+
 def stacks_of_times(axes: Axes, groups: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
     """Draw a stack of times by cause for each name of each group, as percentages on one scale."""
     places: list[float] = []

@@ -261,14 +261,23 @@ class Result(Results, Plot["Axes"]):
         return frame.set_index("name")
 
     @property
+    def _latencies(self) -> dict[str, Histogram]:
+        found = {"begin to end": self.region_latencies, "end to durable": self.commit_latencies}
+        return {label: histogram for label, histogram in found.items() if histogram}
+
+    @property
     def _size(self) -> tuple[float, float]:
-        return 6.5, 2.2
+        return 6.5, 5.0 if self._latencies else 2.2
 
     def _draw(self, figure: Figure) -> Axes:
-        """Draw the shares of the cores' time as one bar."""
-        from pmemsim.plots import bar_of_shares, legend_below
+        """Draw the shares of the cores' time as one bar, and the latencies of regions below it."""
+        from pmemsim.plots import bar_of_shares, histograms, legend_below
 
-        axes = figure.subplots()
+        if self._latencies:
+            axes, bottom = figure.subplots(2, 1, height_ratios=(1, 2))
+            histograms(bottom, self._latencies)
+        else:
+            axes = figure.subplots()
         bar_of_shares(axes, breakdown(self))
         axes.set_xlabel("share of the cores' time (%)")
         axes.set_title(self.title, fontsize=9)

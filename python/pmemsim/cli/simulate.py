@@ -56,6 +56,11 @@ Stats = Annotated[str | None, option(
 )]  # fmt: skip
 
 
+PerCore = Annotated[bool, option(
+    OUTPUT, "--per-core", help="Prints how each core spent its time, too.",
+)]  # fmt: skip
+
+
 @declared
 def run_command(
     target: Target,
@@ -65,6 +70,7 @@ def run_command(
     recipe: Recipe,
     image_path: Image = None,
     stats: Stats = None,
+    per_core: PerCore = False,
 ) -> None:
     """Simulate one recording on one design, and print every statistic.
 
@@ -92,6 +98,8 @@ def run_command(
         result.save_plot(simulation.plot_path)
     if simulation.json_path != "-":
         _print_result(result, _chosen(result.statistics, stats))
+        if per_core:
+            _print_cores(result)
     _warn_of_estimates(trace, result)
 
 
@@ -267,3 +275,19 @@ def _print_result(result: Result, statistics: Sequence[Statistic]) -> None:
     out.print(table(result.workload, ["", "value"], facts))
     rows = [(s.name, f"{s.value:,.6g}", s.unit, s.description) for s in statistics]
     out.print(table("statistics", ["name", ">value", "unit", "meaning"], rows))
+
+
+def _print_cores(result: Result) -> None:
+    """Print the parts of each core's time, by the causes that took any."""
+    rows = []
+    for number, stalls in enumerate(result.core_stalls):
+        total = sum(stalls.values())
+        shares = (f"{100 * time / total:.1f}" if total else "-" for time in stalls.values())
+        rows.append((str(number), duration(total), *shares))
+    causes = [_cause_of(name) for name in result.core_stalls[0]]
+    columns = ["core", ">time", *(f"?{cause}" for cause in causes)]
+    out.print(table("time of each core, and its parts in %", columns, rows))
+
+
+def _cause_of(name: str) -> str:
+    return name.removeprefix("stall.").removesuffix("_ns").replace("_", " ")
