@@ -102,9 +102,9 @@ def _rows(path: Path, picture: Path) -> None:
                     axes.text(begin, place, name, va="center", fontsize=5, clip_on=True)
             for producer in row.producers:
                 if producer in place_of:
-                    begin = (all_rows[producer].end, place_of[producer])
+                    end_of_producer = (all_rows[producer].end, place_of[producer])
                     axes.annotate(
-                        "", (row.begin, number), begin,
+                        "", (row.begin, number), end_of_producer,
                         arrowprops={"arrowstyle": "->", "linewidth": 0.4, "color": "#777777"},
                     )  # fmt: skip
         axes.set_yticks(range(len(rows)), [row.label[:44] for row in rows], fontsize=6)

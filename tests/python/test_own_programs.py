@@ -46,11 +46,11 @@ def recorded(folder: Path, *options: str) -> Recorded:
     if not source.exists():
         shutil.copy(SOURCE, source)
     made = Recorded(folder / "logged_map", folder / "logged_map.pmt")
-    compiler = [SCRIPTS / "pmemsim-c++", "-std=c++20", "-O1", "-g", *options]
+    compiler: list[str | Path] = [SCRIPTS / "pmemsim-c++", "-std=c++20", "-O1", "-g", *options]
     subprocess.run([*compiler, source, "-o", made.program], check=True)
     pool = folder / "pool"
     pool.unlink(missing_ok=True)
-    command = [made.program, "run", pool]
+    command: list[str | Path] = [made.program, "run", pool]
     done = pmemsim("record", "-o", made.trace, "--pm-path", folder, "--", *command)
     assert done.returncode == 0, done.stderr
     return made
@@ -157,8 +157,8 @@ def built_by_cmake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for command in (["cmake", "-B", "build"], ["cmake", "--build", "build"]):
         subprocess.run(command, cwd=folder, env=variables, check=True, stdout=subprocess.DEVNULL)
     trace = folder / "counter.pmt"
-    command = [folder / "build" / "counter", folder / "pool"]
-    done = pmemsim("record", "-o", trace, "--pm-path", folder, "--", *command)
+    program = folder / "build" / "counter"
+    done = pmemsim("record", "-o", trace, "--pm-path", folder, "--", program, folder / "pool")
     assert done.returncode == 0, done.stderr
     return trace
 
