@@ -28,7 +28,7 @@ def test_an_svg_names_what_it_shows(tmp_path: Path, comparison: Comparison) -> N
     comparison.save_plot(tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
     for word in (
-        "machine asap; over np",
+        "machine asap; ratios over np",
         "throughput",
         "sw-undo",
         "hashmap",
