@@ -103,6 +103,18 @@ def test_compare_prints_designs_on_several_machines() -> None:
     assert "--machine names no machine" in none.stderr
 
 
+def test_python_programs_compare_several_machines() -> None:
+    recording = ROOT / "tests" / "pins" / "recordings" / "one_thread.pmt"
+    machines = ["asap", "xeon-optane"]
+    both = package.compare([recording], designs=["np"], machine=machines, progress=False)
+    assert both.designs == ("np on asap", "np on xeon-optane")
+    assert both.title == "machine asap, xeon-optane; ratios over np on asap"
+    first, second = both.results
+    assert both.ratio(second) == first.time_ns / second.time_ns
+    with pytest.raises(Error, match="machine 'asap' is given twice"):
+        package.compare([recording], designs=["np"], machine=["asap", "asap"], progress=False)
+
+
 def test_program_without_regions_is_compared_by_its_time() -> None:
     recording = ROOT / "tests" / "pins" / "recordings" / "corpus" / "publish_unpersisted.pmt"
     done = pmemsim("compare", recording, "-d", "x86-bare", "-m", "asap")

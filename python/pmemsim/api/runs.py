@@ -19,6 +19,7 @@ from pmemsim.api.common import (
     samples_of_recording,
 )
 from pmemsim.arguments import check_jobs
+from pmemsim.chosen import distinct
 from pmemsim.comparison import Comparison
 from pmemsim.errors import Problems, did_you_mean
 from pmemsim.profiling import Profile
@@ -88,7 +89,7 @@ def compare(
     traces: Sequence[AnyTrace],
     *,
     designs: Sequence[str | Path],
-    machine: str | Path,
+    machine: str | Path | Sequence[str | Path],
     overrides: Overrides | None = None,
     seeds: int = 1,
     schedules: int = 1,
@@ -102,7 +103,8 @@ def compare(
         traces: A list of recordings or workloads, each as in `run`.
         designs: A list of designs, each as in `run`. The first is the baseline of
             `Comparison.ratio` and `Comparison.geomean`.
-        machine: The machine, as in `run`.
+        machine: The machine, as in `run`, or a list of machines. The baseline is the first design
+            on the first machine.
         overrides: Values of parameters, as in `run`.
         seeds: Number of consecutive seeds with which each workload is recorded, for means with
             confidence intervals.
@@ -128,7 +130,15 @@ def compare(
         check_list("designs", designs, '["np", "sw-undo"]')
     check_jobs(problems, jobs)
     problems.raise_any()
-    configurations = configurations_of(designs, machine, overrides, problems)
+    machines = machine if isinstance(machine, list | tuple) else [machine]
+    with problems.collected():
+        check_list("machine", machines, '["asap", "cxl"]')
+    distinct([str(each) for each in machines], "machine", problems)
+    configurations = [
+        configuration
+        for each in machines
+        for configuration in configurations_of(designs, each, overrides, problems)
+    ]
     with problems.collected():
         comparison.check_design_names(configurations)
     check_samples(seeds, schedules, problems)
@@ -140,7 +150,7 @@ def compare(
     made = iter(opened([one for samples in each for one in samples], runner))
     workloads = [[next(made) for _ in samples] for samples in each]
     labels = [
-        f"{trace.name} on {c.design.name}"
+        f"{trace.name} on {comparison.design_label(c.design.name, c.machine.name, machines)}"
         for samples in workloads
         for trace in samples
         for c in configurations
