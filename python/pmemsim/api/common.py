@@ -18,7 +18,7 @@ from pmemsim.runner import Runner
 from pmemsim.simulation import Configuration, configure, settings_without_effect
 from pmemsim.targets import Recipe, Target, find_target, samples_of
 from pmemsim.trace import Trace
-from pmemsim.workload_runs import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun, workloads
 
 AnyTrace = Trace | WorkloadRun | str | Path
 """A recording, the path of a `.pmt` file, or a workload, which is recorded if need be."""
@@ -118,8 +118,8 @@ def _name_of(trace: AnyTrace) -> str:
 
 
 def _source(trace: AnyTrace, recipe: Mapping[str, object], *, seed_is_own: bool) -> Trace | Target:
-    is_recorded = not isinstance(trace, str | Path) or str(trace).endswith(".pmt")
-    own = {"seed"} if seed_is_own and is_recorded else set()
+    is_workload = isinstance(trace, str) and not trace.endswith(".pmt") and trace in workloads()
+    own = {"seed"} if seed_is_own and not is_workload else set()
     given = {key: value for key, value in recipe.items() if key not in own and value is not None}
     if isinstance(trace, str | Path):
         return find_target(str(trace), **cast(Recipe, given))
