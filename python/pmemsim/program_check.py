@@ -429,6 +429,8 @@ class Report:
     notes: tuple[str, ...]
     """Data that the recording lacks, so that findings may be missing."""
     trace_hash: str
+    known: tuple[Finding, ...] = ()
+    """Findings that an earlier file of findings (`--baseline`) has, too."""
 
     @property
     def faults(self) -> list[Finding]:

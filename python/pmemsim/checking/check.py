@@ -34,6 +34,8 @@ from pmemsim.program_check import Model, Report, Suppression, check_program, rea
 from pmemsim.programs import words_of
 from pmemsim.progress import Watch, run_one
 from pmemsim.results import Results
+from pmemsim.sarif import Baseline, read_baseline, write_sarif
+from pmemsim.sources import Sources
 from pmemsim.targets import Recipe, words_of_recipe
 from pmemsim.trace import Trace
 from pmemsim.unrecorded import no_images
@@ -74,6 +76,8 @@ class CheckChoice:
     recipe: Recipe
     """How a workload is recorded."""
     jobs: int | None
+    baseline: Path | None = None
+    """An earlier SARIF file, whose findings are known."""
 
     @property
     def seed_is_own(self) -> bool:
@@ -103,9 +107,15 @@ class CheckChoice:
         if self.suppress:
             with problems.collected():
                 suppressions = read_suppressions(self.suppress)
+        baseline = None
+        if self.baseline:
+            with problems.collected():
+                baseline = read_baseline(self.baseline)
         if problems.found:
             return None
-        return CheckRequest(self, suppressions, wanted, answers, self.jobs or host_cores())
+        return CheckRequest(
+            self, suppressions, baseline, wanted, answers, self.jobs or host_cores()
+        )
 
     def _images(self, first: Wanted, problems: Problems) -> list[Wanted]:
         """Return the selection of images for the model, or for each design's guarantees."""
@@ -174,6 +184,8 @@ class CheckResults(Results):
     """The reader's result."""
     verdicts: tuple[Verdict, ...]
     """The verdict of each method, with the errors that it found."""
+    gone: int | None = None
+    """Number of findings of the baseline that no longer occur; None without a baseline."""
     command: ClassVar = "check"
 
     @property
@@ -204,11 +216,20 @@ class CheckResults(Results):
         """Return the results for `--json` (keys: docs/reference/results.md)."""
         result = self.report.to_dict()
         result["verdicts"] = [verdict.to_dict() for verdict in self.verdicts]
+        if self.gone is not None:
+            known = [finding.to_dict() for finding in self.report.known]
+            result["baseline"] = {"known": known, "gone": self.gone}
         if self.images:
             result["images"] = [images.to_dict() for images in self.images]
         if self.answers:
             result["answers"] = self.answers.to_dict()
         return result
+
+    def to_sarif(self, path: Path, trace: Trace) -> None:
+        """Write the findings about the program of this recording in the format SARIF 2.1.0."""
+        rejected = [it for each in self.verdicts if each.method == "images" for it in each.found]
+        with_baseline = self.gone is not None
+        write_sarif(path, self.report, Sources(trace), rejected, with_baseline=with_baseline)
 
 
 @dataclass(frozen=True)
@@ -217,6 +238,7 @@ class CheckRequest:
 
     choice: CheckChoice
     suppressions: tuple[Suppression, ...]
+    baseline: Baseline | None
     images: list[Wanted]
     """A selection of images for each model; empty if there is no checker."""
     answers: AnswersWanted | None
@@ -244,11 +266,13 @@ class CheckRequest:
         if self.answers and not impossible:
             with _failure("answers", self.choice.model, verdicts):
                 answers = self._check_answers(target, trace, self.answers, watch)
-        report = self._check_rules(trace, answers, watch)
+        report, gone = self._check_rules(trace, answers, watch), None
+        if self.baseline:
+            report, gone = self.baseline.apply(report, Sources(trace))
         if answers:
             verdicts.append(verdict_of_answers(answers, self.choice.model, report))
         rules = verdict_of_rules(report, strict=self.choice.strict)
-        return CheckResults(report, tuple(images), answers, (rules, *verdicts))
+        return CheckResults(report, tuple(images), answers, (rules, *verdicts), gone)
 
     def _without_images(self, why: str) -> list[Verdict]:
         """Return the verdicts of the methods that need images, if none can be made."""

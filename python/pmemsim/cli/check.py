@@ -49,6 +49,16 @@ class _Options:
         OUTPUT, "--strict",
         help="Counts notes as errors: findings about which rules can't decide.",
     )] = False  # fmt: skip
+    sarif: Annotated[Path | None, option(
+        OUTPUT, "--sarif", value="FILE", more=True,
+        help="Writes the findings to this file in the format SARIF 2.1.0, which code hosts and "
+            "editors show beside the source (docs/guides/import_export.md).",
+    )] = None  # fmt: skip
+    baseline: Annotated[Path | None, option(
+        OUTPUT, "--baseline", value="FILE", more=True,
+        help="A file that --sarif wrote earlier. Findings that it has are known: they are counted, "
+            "but neither reported nor errors.",
+    )] = None  # fmt: skip
     top: Top = 20
     json_path: Json = None
     jobs: Jobs = None
@@ -56,9 +66,10 @@ class _Options:
     def choice(self, target: str, problems: Problems) -> CheckChoice:
         """Return what the user wants, and add errors of outputs and names to `problems`."""
         check_whole(problems, "--top", self.top, 1)
-        check_outputs(problems, self.json_path, files=[self.images.keep_image])
-        outputs = [self.json_path, self.images.keep_image]
-        keep_inputs(problems, outputs, (target, str(self.suppress or "")))
+        check_outputs(problems, self.json_path, files=[self.images.keep_image, self.sarif])
+        outputs = [self.json_path, self.images.keep_image, self.sarif]
+        inputs = (target, str(self.suppress or ""), str(self.baseline or ""))
+        keep_inputs(problems, outputs, inputs)
         return CheckChoice(
             model=self.model,
             designs=None if self.designs is None else names_of(self.designs, problems),
@@ -70,12 +81,15 @@ class _Options:
             strict=self.strict,
             recipe=self.recipe.given,
             jobs=self.jobs,
+            baseline=self.baseline,
         )
 
 
 def _print(results: CheckResults, top: int) -> None:
     """Print the tables, the notes on missing data, and a line for each method."""
     by_rules.print_findings(results.report, top)
+    if results.gone is not None:
+        by_rules.print_baseline(results.report, results.gone)
     by_images.print_images(results.images)
     notes = [note for images in results.images for note in images.run.notes]
     if results.answers:
@@ -98,6 +112,7 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         pmemsim check mine.pmt --verify ./mine_check --model guarantees -d asap,hops
         pmemsim check mine.pmt --answers './mine --list' --operation insert
         pmemsim check queue --verify own
+        pmemsim check mine.pmt --sarif new.sarif --baseline old.sarif
 
     The command always checks the rules of x86's persistent memory, in the order of the recording.
     The rules need no checker. `docs/guides/check_program.md` explains every kind of finding:
@@ -136,6 +151,8 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
     assert request is not None
     (trace,) = open_traces(found, None)
     results = request.check(target, trace, progress_of)
+    if options.sarif:
+        results.to_sarif(options.sarif, trace)
     if options.json_path:
         results.to_json(options.json_path)
     if options.json_path != "-":

@@ -22,6 +22,12 @@ def print_findings(report: Report, top: int) -> None:
         out.print(f"suppressed: {_findings(len(report.suppressed))}")
 
 
+def print_baseline(report: Report, gone: int) -> None:
+    """Print how many findings the baseline has, too, and how many of its findings are gone."""
+    no_longer = f"; {_findings(gone)} of it no longer found" if gone else ""
+    out.print(f"known from the baseline: {_findings(len(report.known))}{no_longer}")
+
+
 _DECIDED_BY_A_CHECKER = (
     "notes change no exit code, unless --strict is given; to decide about them, check the images "
     "that a crash may leave: pmemsim check TARGET --verify CMD, where CMD is the program's checker"
