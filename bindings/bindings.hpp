@@ -44,5 +44,6 @@ void bind_recovery(nanobind::module_& module);
 void bind_checker(nanobind::module_& module);
 void bind_statistics(nanobind::module_& module);
 void bind_timeline(nanobind::module_& module);
+void bind_imports(nanobind::module_& module);
 
 }  // namespace pmemsim::bindings

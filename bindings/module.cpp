@@ -73,6 +73,7 @@ NB_MODULE(_core, module) {
   pmemsim::bindings::bind_errors(module);
   pmemsim::bindings::bind_configuration(module);
   pmemsim::bindings::bind_trace(module);
+  pmemsim::bindings::bind_imports(module);
   pmemsim::bindings::bind_simulator(module);
   pmemsim::bindings::bind_crash(module);
   pmemsim::bindings::bind_lint(module);

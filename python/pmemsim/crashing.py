@@ -404,6 +404,7 @@ def verify(
     would be checked: no persistent memory, no regions although the design guarantees nothing but
     these, nothing that becomes persistent, or a checker that sees no image.
     """
+    trace.require_values()
     with contextlib.ExitStack() as stack:
         device = stack.enter_context(replacing(points.device)) if points.device else None
         regions = trace.metadata["pm_regions"]

@@ -197,6 +197,7 @@ def check_design(configuration: Configuration) -> None:
 
 def lint(trace: Trace, configuration: Configuration, progress: Progress | None = None) -> Report:
     """Simulate a recording on a design with Janus, and evaluate its hints."""
+    trace.require_values()
     check_design(configuration)
     run = _core.lint_hints(trace.file, configuration, progress)
     return Report(

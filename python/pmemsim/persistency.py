@@ -264,6 +264,7 @@ def show_order(
     and gets this one's. Returns None if it has it: the images are the same. Raises an `Error` if
     nothing can be checked.
     """
+    trace.require_values()
     _refuse_without_pm(trace)
     if wanted.hosts > 1 and trace.threads <= max(wanted.failed, 1):
         raise Error(

@@ -181,6 +181,7 @@ def _running_shares(counts: Sequence[int], of: Predictability) -> list[float]:
 
 def predictability(trace: Trace, progress: Progress | None = None) -> Predictability:
     """Read a recording to its end; `progress` is called with the share that has been read."""
+    trace.require_values()
     found = _core.predictability(trace.file, progress)
     return Predictability(
         workload=trace.name,

@@ -483,6 +483,7 @@ def check_program(
 
     `more` has findings from other sources, and is listed first.
     """
+    trace.require_values()
     _check_has_pm(trace)
     found = _core.check_program(trace.file, model != "px86", bool(suppressions), progress)
     counts = {

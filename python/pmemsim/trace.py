@@ -27,6 +27,9 @@ DETAILS = {kind: _NAMES[kind] for kind in KINDS if kind in _NAMES}
 
 Place = _core.Place
 
+CHAMPSIM, PMEMCHECK = "ChampSim", "pmemcheck"
+"""Tools whose files can be imported; the metadata of such a recording name the tool."""
+
 # The NumPy type of an operation.
 OPERATION_DTYPE = [
     ("address", "<u8"),  # for a mark, its first word
@@ -220,6 +223,15 @@ class Trace:
         Raises `TraceError` at the first error; returns warnings.
         """
         return self.file.verify().notes
+
+    def require_values(self) -> None:
+        """Raise an `Error` if the recording lacks the stored values, flushes and threads."""
+        if self.metadata.get("imported") == CHAMPSIM:
+            raise Error(
+                f"{self.path}: the recording was imported from ChampSim, whose traces have no "
+                "stored values, flushes or threads, so only times can be simulated; to check the "
+                "program, record it with `pmemsim record`"
+            )
 
     def dump(self, thread: int, first: int, count: int, descriptor: int) -> None:
         """Write a thread's operations as text, one a line, to a file descriptor."""

@@ -119,6 +119,12 @@ def pmemsim(
     )
 
 
+def bytes_of(path: Path) -> bytes:
+    """Return the bytes of a file of hexadecimal digits, in which `#` begins a comment."""
+    lines = path.read_text().splitlines()
+    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+
+
 def shared_recording(workload: str, opt: str | None = None) -> Trace:
     """Return a recording of four threads of a workload, with defaults for other arguments.
 

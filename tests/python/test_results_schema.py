@@ -14,12 +14,13 @@ import typer
 
 from pmemsim.cli.app import app
 from pmemsim.installation import installed_dir
-from support import ROOT, pmemsim
+from support import ROOT, bytes_of, pmemsim
 from tiny_paper import write_paper
 
 RECORDINGS = ROOT / "tests" / "pins" / "recordings"
 ONE, FOUR = RECORDINGS / "one_thread.pmt", RECORDINGS / "four_threads.pmt"
 CORPUS = RECORDINGS / "corpus"
+FORMATS = ROOT / "tests" / "formats"
 ON_ASAP = ("--machine", "asap")
 FEW = ("--points", "20", "--jobs", "1")
 
@@ -68,6 +69,8 @@ CASES: dict[str, list[Arguments]] = {
     "trace info": [(ONE, FOUR)],
     "trace dump": [(ONE, "-n", "2000")],
     "trace verify": [(ONE,)],
+    "import champsim": [("loop.champsim", "-o", "c.pmt", "--pm-range", "0x2000:0x3000")],
+    "import pmemcheck": [(FORMATS / "stack.pmemcheck", "-o", "p.pmt")],
     "list designs": [()],
     "list backends": [()],
     "list machines": [()],
@@ -105,6 +108,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in FILES.items():
         (folder / name).write_text(text)
     write_paper(folder / "tiny")
+    (folder / "loop.champsim").write_bytes(bytes_of(FORMATS / "loop.champsim.hex"))
     return folder
 
 

@@ -176,6 +176,7 @@ def adviser_of(
     watch: Watch,
 ) -> Adviser:
     """Return the adviser on a program; raises an `Error` if no crash image can be made."""
+    trace.require_values()
     if impossible := no_images(trace.metadata):
         raise Error(f"{trace.name}: {impossible}")
     wanted = Wanted("px86", budget)

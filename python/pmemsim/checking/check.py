@@ -250,6 +250,7 @@ class CheckRequest:
         `target` is the user's name of the recording. Raises an `Error` if there is no checker of
         that name.
         """
+        trace.require_values()
         checker = checker_of(trace, self.choice.checker, None) if self.images else None
         verdicts: list[Verdict] = []
         images: list[Images] = []

@@ -212,6 +212,7 @@ _COMMANDS = {
     "Record": {
         "record": ("record.record_command", "Record a program once, for simulation on any design."),
         "trace": ("trace.app", "Show the contents of a recording, or check its file."),
+        "import": ("imports.app", "Convert files of other tools into recordings."),
     },
     "Simulate": {
         "run": (
