@@ -15,6 +15,7 @@ import typer
 from pmemsim.cli.app import app
 from pmemsim.installation import installed_dir
 from support import ROOT, bytes_of, pmemsim
+from test_packing import PINNED, by_hand
 from tiny_paper import write_paper
 
 RECORDINGS = ROOT / "tests" / "pins" / "recordings"
@@ -42,6 +43,7 @@ CASES: dict[str, list[Arguments]] = {
     "matrix": [(ONE, FOUR, "-d", "sw-undo,asap,mine.yaml", *ON_ASAP, *FEW)],
     "sweep": [("sweep.yaml",)],
     "reproduce": [("./tiny", "--out", "reproduced")],
+    "replay": [("equal.pmpack",), ("different.pmpack",)],
     "crash": [
         (FOUR, "-d", "asap,sw-undo", *ON_ASAP, *FEW),
         (FOUR, "-d", "asap", *ON_ASAP, "--stress", *FEW),
@@ -108,6 +110,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in FILES.items():
         (folder / name).write_text(text)
     write_paper(folder / "tiny")
+    by_hand(folder / "equal.pmpack", PINNED)
+    by_hand(folder / "different.pmpack", {**PINNED, "pm.writes": 0})
     (folder / "loop.champsim").write_bytes(bytes_of(FORMATS / "loop.champsim.hex"))
     return folder
 

@@ -244,6 +244,14 @@ _COMMANDS = {
             "reproduce.reproduce_command",
             "Reproduce a paper's experiments, and compare each result with the published one.",
         ),
+        "pack": (
+            "pack.pack_command",
+            "Pack results, their recordings and configurations in one file.",
+        ),
+        "replay": (
+            "pack.replay_command",
+            "Simulate packed results again, and compare every number.",
+        ),
         "report": (
             "report.report_command",
             "Make one HTML page of results: verdicts, plots, tables, configurations and their "

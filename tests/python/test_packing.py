@@ -1,0 +1,215 @@
+"""Packs: results that are simulated again and compared to the bit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pmemsim.errors import Error
+from pmemsim.installation import version
+from pmemsim.packing import opened, pack
+from pmemsim.presets import preset_names
+from pmemsim.simulation import configure
+from support import LONG_TESTS, ROOT, long_except, pmemsim
+
+RECORDINGS = ROOT / "tests" / "pins" / "recordings"
+ONE = RECORDINGS / "one_thread.pmt"
+FOUR = RECORDINGS / "four_threads.pmt"
+HASH = "ec820aaeb0eefa07"
+PINNED = {"core.instructions": 78021, "pm.reads": 189, "pm.writes": 643}
+"""Numbers of `asap sw-undo 1` in tests/pins/counts."""
+
+
+def by_hand(path: Path, stats: Mapping[str, float], **changes: Any) -> Path:  # noqa: ANN401
+    """Write a pack without `pmemsim pack`, from the description in packing.py."""
+    settings = dict(configure("sw-undo", "asap").values)
+    names = {"workload": "one", "design": "sw-undo", "machine": "asap", "trace_hash": HASH}
+    results = json.dumps({"command": "run", **names, "threads": 1, "stats": stats}).encode()
+    contents = {"results/0-by_hand.json": results, f"recordings/{HASH}.pmt": ONE.read_bytes()}
+    manifest = {
+        "format": 1,
+        "version": version(),
+        "sha256": {name: hashlib.sha256(each).hexdigest() for name, each in contents.items()},
+        "results": [{"name": "by_hand.json", "runs": [{**names, "settings": settings}]}],
+        **changes,
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**contents, "manifest.json": json.dumps(manifest)}.items():
+            archive.writestr(name, content)
+    return path
+
+
+def results_of(folder: Path) -> list[Path]:
+    """Write results of each command that can be packed."""
+    (folder / "sweep.yaml").write_text(
+        f"axes: {{workload: {ONE}, design: [sw-undo, asap], machine: asap,\n"
+        "       pm.wpq_entries: [16, 64], pm.latency_factor: [1, 2.5]}\n"
+    )
+    for name, arguments in {
+        "run.json": ("run", ONE, "-d", "pmem-spec", "-m", "cxl", "-s", "core.rob_entries=64"),
+        "compare.json": ("compare", ONE, FOUR, "-d", "sw-undo,asap@enc+veri", "-m", "asap"),
+        "sweep.json": ("sweep", "sweep.yaml"),
+    }.items():
+        done = pmemsim(*arguments, "--json", name, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return [folder / name for name in ("run.json", "compare.json", "sweep.json")]
+
+
+def test_pack_written_by_hand_replays_the_pinned_numbers(tmp_path: Path) -> None:
+    by_hand(tmp_path / "hand.pmpack", PINNED)
+    done = pmemsim("replay", "hand.pmpack", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "by_hand.json: run, simulations: 1, equal\n"
+
+
+def test_replay_names_each_number_that_differs(tmp_path: Path) -> None:
+    by_hand(tmp_path / "hand.pmpack", {**PINNED, "pm.writes": 644, "pm.nonsense": 1})
+    done = pmemsim("replay", "hand.pmpack", "--json", "found.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-2:] == [
+        "pmemsim: by_hand.json: stats.pm.writes: packed 644, now 643",
+        "pmemsim: by_hand.json: stats.pm.nonsense: packed 1, now nothing",
+    ]
+    (found,) = json.loads((tmp_path / "found.json").read_text())["results"]
+    assert found["differences"][0] == {"name": "stats.pm.writes", "packed": "644", "now": "643"}
+
+
+def test_results_of_each_command_replay_in_another_folder(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(), there.mkdir()
+    results_of(here)
+    names = ("run.json", "compare.json", "sweep.json")
+    done = pmemsim("pack", *names, "-o", there / "f.pmpack", "--recordings", RECORDINGS, cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert "results: 3, recordings: 2" in done.stdout
+    shutil.rmtree(here)
+    done = pmemsim("replay", "f.pmpack", "--json", "found.json", "--jobs", "1", cwd=there)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((there / "found.json").read_text())
+    assert [each["simulations"] for each in found["results"]] == [1, 4, 8]
+    assert [each["differences"] for each in found["results"]] == [[], [], []]
+
+
+@pytest.mark.parametrize("design", long_except(preset_names("design"), "asap", "lad", "hops"))
+def test_configuration_of_each_design_is_complete_in_the_pack(design: str, tmp_path: Path) -> None:
+    redo = configure(design, "asap")["atomicity"] == "software-redo"
+    recording = RECORDINGS / "redo_log.pmt" if redo else ONE
+    done = pmemsim("run", recording, "-d", design, "-m", "asap", "--json", "r.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    pack([tmp_path / "r.json"], tmp_path / "f.pmpack", [RECORDINGS])
+    with opened(tmp_path / "f.pmpack") as found:
+        (replayed,) = found.replay(1)
+    assert replayed.differences == ()
+
+
+def test_same_results_give_the_same_pack(tmp_path: Path) -> None:
+    (results, *_) = results_of(tmp_path)
+    for name in ("a.pmpack", "b.pmpack"):
+        pack([results], tmp_path / name, [ONE])
+    assert (tmp_path / "a.pmpack").read_bytes() == (tmp_path / "b.pmpack").read_bytes()
+
+
+def test_recordings_beside_the_results_are_found(tmp_path: Path) -> None:
+    shutil.copy(ONE, tmp_path / "renamed.pmt")
+    results, *_ = results_of(tmp_path)
+    assert pack([results], tmp_path / "f.pmpack") == 1
+
+
+def test_missing_recording_and_wrong_results_are_named_together(tmp_path: Path) -> None:
+    results, *_ = results_of(tmp_path)
+    done = pmemsim("pack", results.name, "-o", "f.pmpack", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"the recording of program with the hash {HASH} was not found" in done.stderr
+    (tmp_path / "check.json").write_text('{"command": "check"}')
+    (tmp_path / "text.json").write_text("text")
+    (tmp_path / "empty.json").write_text('{"command": "compare", "runs": []}')
+    (tmp_path / "wrong.json").write_text('{"command": "run"}')
+    names = ("check.json", "text.json", "empty.json", "wrong.json", "none.json")
+    done = pmemsim("pack", *names, "-o", "f.pmpack", cwd=tmp_path)
+    assert done.returncode == 2
+    assert [line.split(": ")[1] for line in done.stderr.splitlines()] == list(names)
+    assert not (tmp_path / "f.pmpack").exists()
+
+
+def test_pack_of_another_version_is_replayed_with_a_note(tmp_path: Path) -> None:
+    by_hand(tmp_path / "old.pmpack", PINNED, version="0.0.1")
+    done = pmemsim("replay", "old.pmpack", cwd=tmp_path)
+    assert done.returncode == 0
+    assert (
+        f"pmemsim: note: old.pmpack was packed by pmemsim 0.0.1, and this is {version()}: numbers "
+        "may differ\n" in done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"format": 2}, "the format is that of another version of pmemsim"),
+        ({"sha256": {}}, "'results/0-by_hand.json' is missing"),
+        ({"results": [{"name": "by_hand.json", "runs": []}]}, "don't match their simulations"),
+        ({"results": 1}, "not iterable"),
+        ({"results": [{"name": "../x", "runs": []}]}, "results/0-../x"),
+    ],
+)
+def test_wrong_manifest_is_refused(changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    by_hand(tmp_path / "bad.pmpack", PINNED, **changes)
+    done = pmemsim("replay", "bad.pmpack", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("pmemsim: bad.pmpack: this is no pack, or it is damaged: ")
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_changed_result_or_recording_is_refused(tmp_path: Path) -> None:
+    whole = by_hand(tmp_path / "whole.pmpack", PINNED)
+    for changed in ("results/0-by_hand.json", f"recordings/{HASH}.pmt"):
+        with (
+            zipfile.ZipFile(whole) as archive,
+            zipfile.ZipFile(tmp_path / "bad.pmpack", "w") as other,
+        ):
+            for name in archive.namelist():
+                content = archive.read(name)
+                end = b" \n" if name == changed else b""
+                other.writestr(name, content + end)
+        with (
+            pytest.raises(Error, match=r"bad\.pmpack: .* was changed|were changed"),
+            opened(tmp_path / "bad.pmpack"),
+        ):
+            pass
+
+
+def test_damaged_pack_is_replayed_or_refused(tmp_path: Path) -> None:
+    whole = by_hand(tmp_path / "whole.pmpack", PINNED).read_bytes()
+    pick = random.Random(4)
+    cut = pick.sample(range(len(whole)), 300 if LONG_TESTS else 20)
+    inputs = [whole[:end] for end in cut]
+    for _ in range(500 if LONG_TESTS else 40):
+        flipped = bytearray(whole)
+        near_end = pick.random() < 0.5  # where the folder of the archive is
+        at = pick.randrange(max(0, len(whole) - 400) if near_end else 0, len(whole))
+        flipped[at] ^= 1 << pick.randrange(8)
+        inputs.append(bytes(flipped))
+    damaged = tmp_path / "d.pmpack"
+    for content in inputs:
+        damaged.write_bytes(content)
+        try:
+            with opened(damaged) as found:
+                assert all(not each.differences for each in found.replay(1))
+        except Error as error:
+            assert str(error).startswith(f"{damaged}: ")
+
+
+def test_text_file_is_refused_as_pack(tmp_path: Path) -> None:
+    (tmp_path / "text.pmpack").write_text("text")
+    for name in ("text.pmpack", "none.pmpack"):
+        done = pmemsim("replay", name, cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"pmemsim: {name}: ")
