@@ -22,11 +22,14 @@ _DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 _ALL = (1 << 64) - 1
 
 
-def _opened(file: IO[bytes], suffix: str) -> IO[bytes]:
+_Readable = IO[bytes] | gzip.GzipFile | lzma.LZMAFile | bz2.BZ2File
+
+
+def _opened(file: IO[bytes], suffix: str) -> _Readable:
     return _COMPRESSED[suffix](file) if suffix in _COMPRESSED else file
 
 
-_COMPRESSED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
+_COMPRESSED: dict[str, Callable[[IO[bytes]], _Readable]] = {
     ".gz": lambda file: gzip.GzipFile(fileobj=file),
     ".xz": lzma.LZMAFile,
     ".bz2": bz2.BZ2File,

@@ -194,9 +194,8 @@ def _runs_of(document: Mapping[str, Any]) -> Iterator[PackedRun]:
             yield _run_of_point(point, document["units"])
         return
     for run in [document] if document["command"] == "run" else document["runs"]:
-        values = {key: str(each["value"]) for key, each in run["configuration"].items()}
-        names = (str(run[key]) for key in ("workload", "design", "machine", "trace_hash"))
-        yield PackedRun(*names, values)
+        settings = {key: each["value"] for key, each in run["configuration"].items()}
+        yield _packed_run({**run, "settings": settings})
 
 
 def _simulations_of(document: Mapping[str, Any]) -> int:
@@ -210,8 +209,13 @@ def _measured_points(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _packed_run(packed: Mapping[str, Any]) -> PackedRun:
-    names = (str(packed[key]) for key in ("workload", "design", "machine", "trace_hash"))
-    return PackedRun(*names, {str(key): str(value) for key, value in packed["settings"].items()})
+    return PackedRun(
+        workload=str(packed["workload"]),
+        design=str(packed["design"]),
+        machine=str(packed["machine"]),
+        trace_hash=str(packed["trace_hash"]),
+        settings={str(key): str(value) for key, value in packed["settings"].items()},
+    )
 
 
 def _run_of_point(point: Mapping[str, Any], units: Mapping[str, str]) -> PackedRun:

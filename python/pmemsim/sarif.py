@@ -54,7 +54,8 @@ class Baseline:
         Also return how many findings of the file no longer occur.
         """
         left = self.known.copy()
-        new, known = [], []
+        new: list[Finding] = []
+        known: list[Finding] = []
         for finding in report.findings:
             identity = fingerprint(finding, sources)
             (known if left[identity] > 0 else new).append(finding)

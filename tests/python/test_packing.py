@@ -42,7 +42,8 @@ def by_hand(path: Path, stats: Mapping[str, float], **changes: Any) -> Path:  # 
         **changes,
     }
     with zipfile.ZipFile(path, "w") as archive:
-        for name, content in {**contents, "manifest.json": json.dumps(manifest)}.items():
+        contents["manifest.json"] = json.dumps(manifest).encode()
+        for name, content in contents.items():
             archive.writestr(name, content)
     return path
 
@@ -84,7 +85,8 @@ def test_replay_names_each_number_that_differs(tmp_path: Path) -> None:
 
 def test_results_of_each_command_replay_in_another_folder(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
-    here.mkdir(), there.mkdir()
+    here.mkdir()
+    there.mkdir()
     results_of(here)
     names = ("run.json", "compare.json", "sweep.json")
     done = pmemsim("pack", *names, "-o", there / "f.pmpack", "--recordings", RECORDINGS, cwd=here)

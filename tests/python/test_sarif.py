@@ -222,9 +222,9 @@ def test_damaged_baseline_is_read_or_refused(tmp_path: Path) -> None:
     cut = [whole[:end] for end in range(0, len(whole) - 2, 1 if LONG_TESTS else 16)]
     flipped = []
     for _ in range(2000 if LONG_TESTS else 200):
-        content = bytearray(whole)
-        content[pick.randrange(len(whole))] ^= 1 << pick.randrange(8)
-        flipped.append(bytes(content))
+        changed = bytearray(whole)
+        changed[pick.randrange(len(whole))] ^= 1 << pick.randrange(8)
+        flipped.append(bytes(changed))
     for content in cut:
         damaged.write_bytes(content)
         with pytest.raises(Error):
