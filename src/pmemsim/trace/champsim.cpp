@@ -85,9 +85,31 @@ void ChampsimImport::Sources::add(std::uint32_t load, std::uint32_t cycles) {
   if (count < kMost) loads[count++] = (load & ~kMostCycles) | since;
 }
 
-std::size_t ChampsimImport::KeyHash::operator()(const SiteKey& key) const {
-  return (key.ip ^ std::uint64_t{key.slot} << 56 ^ std::uint64_t{key.instructions} << 48) *
-         0x9e3779b97f4a7c15ull;
+std::uint32_t& ChampsimImport::SiteNumbers::place_of(const SiteKey& key) {
+  const std::uint64_t mixed =
+      (key.ip ^ std::uint64_t{key.slot} << 56 ^ std::uint64_t{key.instructions} << 48) *
+      0x9e3779b97f4a7c15ull;
+  const std::size_t mask = entries_.size() - 1;
+  for (std::size_t at = mixed >> 32 & mask;; at = (at + 1) & mask) {
+    Entry& entry = entries_[at];
+    if (entry.number != 0 && entry.key != key) continue;
+    entry.key = key;
+    return entry.number;
+  }
+}
+
+std::uint32_t& ChampsimImport::SiteNumbers::find(const SiteKey& key) {
+  std::uint32_t* number = &place_of(key);
+  if (*number != 0) return *number;
+  if (++used_ > entries_.size() / 2) {
+    const std::vector<Entry> smaller =
+        std::exchange(entries_, std::vector<Entry>(entries_.size() * 2));
+    for (const Entry& entry : smaller) {
+      if (entry.number != 0) place_of(entry.key) = entry.number;
+    }
+    number = &place_of(key);
+  }
+  return *number;
 }
 
 ChampsimImport::ChampsimImport(std::string path, ChampsimVariant variant, std::uint64_t skip,
@@ -99,7 +121,6 @@ ChampsimImport::ChampsimImport(std::string path, ChampsimVariant variant, std::u
   sources_.resize(kBuiltinSites);
   executed_twice_.resize(kBuiltinSites);
   strings_.push_back('\0');
-  frame_.reserve(kMaxFrameBytes);
 }
 
 bool ChampsimImport::add(std::span<const std::byte> bytes) {
@@ -210,18 +231,18 @@ std::uint32_t ChampsimImport::site(std::uint64_t ip, std::uint32_t slot, SiteKin
                                    const Sources& read) {
   const SiteKey key{.ip = ip, .slot = slot, .instructions = before_};
   before_ = 0;
-  const auto [found, added] = numbers_.try_emplace(key, static_cast<std::uint32_t>(sites_.size()));
-  const std::uint32_t number = found->second;
-  if (!added) {
+  std::uint32_t& number = numbers_.find(key);
+  if (number != 0) {
     if (!executed_twice_[number]) note_second_execution(number, read);
     return number;
   }
-  if (number == kMaxSites) {
+  if (sites_.size() == kMaxSites) {
     throw Error(
         fmt::format("record {} is one more instruction than a recording can tell apart "
                     "({}); convert a part of the trace with --skip and --instructions",
                     read_ - 1, kMaxSites));
   }
+  number = static_cast<std::uint32_t>(sites_.size());
   const auto [name, is_new] = names_.try_emplace(ip, static_cast<std::uint32_t>(strings_.size()));
   if (is_new) strings_ += fmt::format("{:#x}", ip) + '\0';
   SiteRecord record{};
@@ -245,7 +266,7 @@ void ChampsimImport::note_second_execution(std::uint32_t site, const Sources& re
 }
 
 void ChampsimImport::begin(std::uint32_t site, bool flag) {
-  if (frame_.size() + kMaxRecordBytes > kMaxFrameBytes) end_frame();
+  if (frame_bytes_ + kMaxRecordBytes > kMaxFrameBytes) end_frame();
   ++frame_operations_;
   ++operations_;
   put((site << 1) | (flag ? 1u : 0u));
@@ -253,12 +274,14 @@ void ChampsimImport::begin(std::uint32_t site, bool flag) {
 
 template <class Value>
 void ChampsimImport::put(Value value) {
-  append(frame_, std::span<const Value>(&value, 1));
+  std::memcpy(frame_.data() + frame_bytes_, &value, sizeof(value));
+  frame_bytes_ += sizeof(value);
 }
 
 void ChampsimImport::end_frame() {
-  writer_.frame(FrameKind::kOperations, 0, frame_, frame_operations_);
-  frame_.clear();
+  writer_.frame(FrameKind::kOperations, 0, std::span(frame_).first(frame_bytes_),
+                frame_operations_);
+  frame_bytes_ = 0;
   frame_operations_ = 0;
 }
 

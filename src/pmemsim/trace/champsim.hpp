@@ -69,8 +69,21 @@ class ChampsimImport {
     std::uint32_t slot, instructions;
     bool operator==(const SiteKey&) const = default;
   };
-  struct KeyHash {
-    std::size_t operator()(const SiteKey& key) const;
+  // Numbers of sites by their keys: a hash table whose collisions are in the next entries, since
+  // each operation is looked up.
+  class SiteNumbers {
+   public:
+    // Returns the entry of the key: the number, or 0 for a new key. The caller sets a new number.
+    std::uint32_t& find(const SiteKey& key);
+
+   private:
+    struct Entry {
+      SiteKey key{};
+      std::uint32_t number = 0;
+    };
+    std::uint32_t& place_of(const SiteKey& key);
+    std::vector<Entry> entries_ = std::vector<Entry>(1u << 12);
+    std::size_t used_ = 0;
   };
 
   void add_record(const std::byte* bytes);
@@ -96,13 +109,14 @@ class ChampsimImport {
   bool is_pending_ = false;
   std::uint32_t before_ = 0;  // instructions since the last operation
   std::array<Sources, 256> registers_{};
-  std::unordered_map<SiteKey, std::uint32_t, KeyHash> numbers_;
+  SiteNumbers numbers_;
   std::vector<SiteRecord> sites_;
   std::vector<Sources> sources_;                            // by site
   std::vector<bool> executed_twice_;                        // by site
   std::unordered_map<std::uint64_t, std::uint32_t> names_;  // offsets of strings, by ip
   std::string strings_;
-  std::vector<std::byte> frame_;
+  std::vector<std::byte> frame_ = std::vector<std::byte>(kMaxFrameBytes);
+  std::size_t frame_bytes_ = 0;
   std::uint64_t frame_operations_ = 0;
   std::uint64_t operations_ = 0;
 };
