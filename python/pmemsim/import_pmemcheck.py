@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from pmemsim.errors import Error
@@ -25,7 +27,10 @@ _NUMBER = re.compile("0x[0-9a-fA-F]{1,128}")
 _FRAME = re.compile(
     r"0x[0-9A-Fa-f]+: (?P<function>.+?) \((?:(?P<file>[^()]*):(?P<line>\d{1,9})|[^()]*)\)"
 )
-_MARK = re.compile(r"(?P<name>.+)\.(?P<end>BEGIN|END)")
+_MARK = re.compile(r"(?P<name>[\w.:-]+?)(?:\.(?P<end>BEGIN|END))?")
+_KINDS = ("STORE", "FLUSH", "FENCE", "REGISTER_FILE", "DEEP_SYNC", "START", "STOP")
+_MESSAGE = re.compile(r"(==|--)\d+\1[^\n]*\n?")
+"""A message of valgrind, which may be between two records."""
 _CURE = (
     "write the log by `valgrind --tool=pmemcheck --log-stores=yes --log-file=FILE PROGRAM`, and "
     "let the program end"
@@ -63,10 +68,11 @@ class _Fence:
 
 @dataclass(frozen=True)
 class _Mark:
-    """The begin or the end of a part of the program that the user has named."""
+    """The begin or the end of a part of the program that the user has named, or a point in it."""
 
     name: str
-    ends: bool
+    end: str
+    """`BEGIN`, `END`, or empty for a point."""
 
 
 _Record = _Mapping | _Access | _Fence | _Mark | None
@@ -113,7 +119,7 @@ def _parsed(log: Path) -> Iterator[_Record]:
         text = log.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise Error(f"{log}: {error.strerror or error}; name a log of pmemcheck") from error
-    words = [word.strip() for word in text.split("|")]
+    words = [word.strip() for word in _MESSAGE.sub("", text).split("|")]
     begin = next((at for at, word in enumerate(words) if word.endswith("START")), None)
     if begin is None:
         raise Error(f"{log}: the file has no START, so it is no store log; {_CURE}")
@@ -153,8 +159,10 @@ def _record(word: str) -> _Record:
     if name == "DEEP_SYNC":  # a crash of the power supply's reserve isn't modelled
         _numbers(fields, ("address", "size"))
         return None
-    if not fields and (mark := _MARK.fullmatch(name)):
-        return _Mark(mark["name"], mark["end"] == "END")
+    # A word that is nearly a kind of record is damaged, not a mark.
+    near = difflib.get_close_matches(name, _KINDS, n=1, cutoff=0.75)
+    if not fields and not near and (mark := _MARK.fullmatch(name)):
+        return _Mark(mark["name"], mark["end"] or "")
     raise ValueError("the kind of record is unknown")
 
 
@@ -180,10 +188,13 @@ def _numbers(fields: Sequence[str], names: Sequence[str]) -> list[int]:
     return found
 
 
-def _places(frame: str) -> Iterator[Place]:
+@lru_cache(maxsize=100_000)
+def _places(frame: str) -> tuple[Place, ...]:
     """Return the locations of a stack frame, with those of inlined functions first."""
-    for found in _FRAME.finditer(frame):
-        yield Place(found["file"] or "", int(found["line"] or 0), found["function"])
+    return tuple(
+        Place(found["file"] or "", int(found["line"] or 0), found["function"])
+        for found in _FRAME.finditer(frame)
+    )
 
 
 # ---- Persistent memory ---------------------------------------------------------------------------
@@ -309,9 +320,9 @@ def _write(
 
 
 def _note(mark: _Mark, marks: list[str]) -> None:
-    if not mark.ends:
+    if mark.end == "BEGIN":
         marks.append(mark.name)
-    elif mark.name in marks:
+    elif mark.end and mark.name in marks:
         del marks[len(marks) - 1 - marks[::-1].index(mark.name) :]
 
 

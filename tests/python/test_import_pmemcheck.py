@@ -136,6 +136,19 @@ def test_memory_without_a_file_becomes_a_region_of_its_own(tmp_path: Path) -> No
     assert pmemsim("check", "a.pmt", cwd=tmp_path).returncode in (0, 1)
 
 
+def test_marks_name_the_function_and_valgrinds_messages_are_skipped(tmp_path: Path) -> None:
+    flush = f"FLUSH;{BASE:#x};0x40"
+    text = (
+        f"==7== pmemcheck\nSTART|{FILE}|outer.BEGIN|PMREORDER_POINT|inner.BEGIN|{flush}|inner.END"
+        f"==7== A message\n|{flush}|outer.END|other.END|{flush}--7-- Another\n|STOP\n==7== End\n"
+    )
+    imported(text, tmp_path)
+    dump = pmemsim("trace", "dump", "a.pmt", cwd=tmp_path).stdout.splitlines()
+    assert [line.split("a.log:")[1].split() for line in dump] == [
+        ["5", "inner"], ["7", "outer"], ["10"],
+    ]  # fmt: skip
+
+
 def test_frames_give_functions_files_and_inlined_calls(tmp_path: Path) -> None:
     frames = (
         "0x1A2B: list::add(int, char) (list.hpp:7)0x1A2B: push (stack.c:12)"
@@ -189,6 +202,7 @@ def test_random_log_round_trips(tmp_path: Path) -> None:
         ("REGISTER_FILE;/a;0x1010;0x1000;0x0", "must be multiples of 0x1000"),
         ("REGISTER_FILE;/a;0x1000;0x0;0x0", "the mapping is empty"),
         ("LOAD;0x10;0x8", "the kind of record is unknown"),
+        ("FENCD", "the kind of record is unknown"),
         ("", "the kind of record is unknown"),
     ],
 )
