@@ -35,7 +35,8 @@ COMMANDS = ("run", "compare", "sweep")
 """Commands whose results can be packed."""
 _FORMAT = 1
 _MANIFEST = "manifest.json"
-_FOOTER = struct.Struct("<QQQ8s")  # of a recording: its third number is the hash
+# The footer of a recording, whose third number is the recording's hash.
+_FOOTER = struct.Struct("<QQQ8s")
 _FOOTER_MAGIC = b"PMTEND\0\0"
 _NOT_COMPARED = ("wall_s", "instructions_per_wall_s", "version", "configuration")
 """Keys that depend on the host or the version, and the configuration, which is packed."""

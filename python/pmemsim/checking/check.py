@@ -225,11 +225,11 @@ class CheckResults(Results):
             result["answers"] = self.answers.to_dict()
         return result
 
-    def to_sarif(self, path: Path, trace: Trace) -> None:
-        """Write the findings about the program of this recording in the format SARIF 2.1.0."""
+    def to_sarif(self, path: str | Path, trace: Trace) -> None:
+        """Write the findings in the format SARIF 2.1.0; `trace` is the checked recording."""
         rejected = [it for each in self.verdicts if each.method == "images" for it in each.found]
         with_baseline = self.gone is not None
-        write_sarif(path, self.report, Sources(trace), rejected, with_baseline=with_baseline)
+        write_sarif(Path(path), self.report, Sources(trace), rejected, with_baseline=with_baseline)
 
 
 @dataclass(frozen=True)
