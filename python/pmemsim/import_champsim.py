@@ -60,7 +60,9 @@ def import_champsim(
         try:
             _convert(source, importer, progress)
         except Error as error:
-            raise Error(f"{source}: {error}") from error
+            other = not cloudsuite and "CloudSuite" in str(error)
+            cure = "; --cloudsuite selects the latter" if other else ""
+            raise Error(f"{source}: {error}{cure}") from error
         importer.finish(json.dumps(_metadata(source, importer, pm_ranges)))
         partial.replace(output)
     return Trace(output)

@@ -20,7 +20,13 @@ constexpr std::uint64_t kAccessBytes = 8;
 constexpr std::uint64_t kAddressMask = kMaxAddress - kAccessBytes;
 
 // An operation's place in its instruction.
-enum Slot : std::uint32_t { kLoads = 0, kStores = 4, kConditional = 8, kIndirect = 9, kPlain = 10 };
+enum Slot : std::uint32_t {
+  kLoadSlots = 0,
+  kStoreSlots = 4,
+  kConditionalSlot = 8,
+  kIndirectSlot = 9,
+  kPlainSlot = 10
+};
 
 struct Layout {
   std::size_t bytes, destinations, sources, stores, loads;  // sizes and offsets
@@ -41,7 +47,7 @@ constexpr Layout kCloudsuiteLayout{.bytes = 96,
                                    .registers_written = 4,
                                    .lines_written = 4};
 
-const Layout& layout_of(ChampsimVariant variant) {
+const Layout& bytes_and_offsets(ChampsimVariant variant) {
   return variant == ChampsimVariant::kUsual ? kUsualLayout : kCloudsuiteLayout;
 }
 
@@ -124,7 +130,7 @@ ChampsimImport::ChampsimImport(std::string path, ChampsimVariant variant, std::u
 }
 
 bool ChampsimImport::add(std::span<const std::byte> bytes) {
-  const std::size_t size = layout_of(variant_).bytes;
+  const std::size_t size = bytes_and_offsets(variant_).bytes;
   while (converted_ < most_) {
     if (partial_.empty() && bytes.size() >= size) {
       add_record(bytes.data());
@@ -143,12 +149,12 @@ bool ChampsimImport::add(std::span<const std::byte> bytes) {
 }
 
 void ChampsimImport::add_record(const std::byte* bytes) {
-  const Layout& layout = layout_of(variant_);
+  const Layout& layout = bytes_and_offsets(variant_);
   const auto branch = static_cast<unsigned>(bytes[8]), taken = static_cast<unsigned>(bytes[9]);
   if (branch > 1 || taken > 1) {
     throw Error(fmt::format(
         "record {} (at byte {}) has bytes 8 and 9 that don't say whether it is a taken branch; "
-        "ChampSim's records have 64 bytes, those of CloudSuite's traces (--cloudsuite) 96",
+        "ChampSim's records have 64 bytes, those of CloudSuite's traces 96",
         read_, read_ * layout.bytes));
   }
   if (read_++ < skip_) return;
@@ -183,7 +189,7 @@ void ChampsimImport::convert(const ChampsimRecord& record, std::uint64_t next_ip
   ++before_;
   for (std::uint32_t i = 0; i < record.loads.size(); ++i) {
     if (record.loads[i] == 0) continue;
-    const std::uint32_t number = site(record.ip, kLoads + i, SiteKind::kLoad, addresses);
+    const std::uint32_t number = site(record.ip, kLoadSlots + i, SiteKind::kLoad, addresses);
     own.add(number << 8, 1);
     begin(number);
     put(record.loads[i] & kAddressMask);
@@ -191,7 +197,7 @@ void ChampsimImport::convert(const ChampsimRecord& record, std::uint64_t next_ip
   const Sources& values = own.count > 0 ? own : addresses;
   for (std::uint32_t i = 0; i < record.stores.size(); ++i) {
     if (record.stores[i] == 0) continue;
-    begin(site(record.ip, kStores + i, SiteKind::kStore, values));
+    begin(site(record.ip, kStoreSlots + i, SiteKind::kStore, values));
     put(record.stores[i] & kAddressMask);
     put(std::uint64_t{0});
   }
@@ -210,10 +216,10 @@ void ChampsimImport::convert_branch(const ChampsimRecord& record, std::uint64_t 
                                     const Sources& read) {
   switch (branch_of(record)) {
     case Branch::kConditional:
-      begin(site(record.ip, kConditional, SiteKind::kBranch, read), record.taken);
+      begin(site(record.ip, kConditionalSlot, SiteKind::kBranch, read), record.taken);
       break;
     case Branch::kIndirect:
-      begin(site(record.ip, kIndirect, SiteKind::kIndirectBranch, read));
+      begin(site(record.ip, kIndirectSlot, SiteKind::kIndirectBranch, read));
       put(static_cast<std::uint32_t>(next_ip ^ next_ip >> 32));
       break;
     case Branch::kPredicted:
@@ -223,7 +229,7 @@ void ChampsimImport::convert_branch(const ChampsimRecord& record, std::uint64_t 
 
 // Records the instructions since the last operation.
 void ChampsimImport::pass_plain(std::uint64_t ip) {
-  if (before_ > 0) begin(site(ip, kPlain, SiteKind::kExecute, {}));
+  if (before_ > 0) begin(site(ip, kPlainSlot, SiteKind::kExecute, {}));
 }
 
 // Returns the site of the next operation, which counts the instructions since the last one.
@@ -239,7 +245,7 @@ std::uint32_t ChampsimImport::site(std::uint64_t ip, std::uint32_t slot, SiteKin
   if (sites_.size() == kMaxSites) {
     throw Error(
         fmt::format("record {} is one more instruction than a recording can tell apart "
-                    "({}); convert a part of the trace with --skip and --instructions",
+                    "({}); convert a part of the trace",
                     read_ - 1, kMaxSites));
   }
   number = static_cast<std::uint32_t>(sites_.size());
@@ -289,7 +295,7 @@ void ChampsimImport::end() {
   if (!partial_.empty()) {
     throw Error(fmt::format(
         "record {} has only {} of {} bytes: the trace is cut short, or of another format", read_,
-        partial_.size(), layout_of(variant_).bytes));
+        partial_.size(), bytes_and_offsets(variant_).bytes));
   }
   if (!is_pending_) {
     throw Error(fmt::format("the trace has {} records, of which none is left to convert", read_));
