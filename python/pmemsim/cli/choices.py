@@ -11,7 +11,7 @@ from pmemsim.cli.options import Recipe
 from pmemsim.errors import Problems
 from pmemsim.presets import Setting
 from pmemsim.simulation import Configuration, configure, settings_without_effect
-from pmemsim.targets import Target, find_target
+from pmemsim.targets import Target, find_target, is_recording
 
 
 def names_of(text: str, problems: Problems) -> list[str]:
@@ -45,7 +45,7 @@ def find_targets(
     found = []
     for name in distinct(names, "target", problems):
         arguments = recipe.arguments
-        if seed_is_own and name.endswith(".pmt"):
+        if seed_is_own and is_recording(name):
             del arguments["seed"]
         with problems.collected():
             found.append(find_target(name, opt=recipe.opt, **arguments))
