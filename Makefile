@@ -34,7 +34,7 @@ cmake --preset tests >build/tests.log || { cat build/tests.log; exit 1; }
 cmake --build --preset tests --target cxx_tests
 endef
 
-.PHONY: help setup demo quick test test-cxx test-python test-long test-long-cxx test-long-python update-pins bench lint docs machine-pages clean
+.PHONY: help setup demo quick test test-cxx test-python test-long test-long-cxx test-long-python update-pins bench lint docs wheel machine-pages clean
 
 help:
 	@echo "Use"
@@ -52,6 +52,8 @@ help:
 	@echo "  make docs              the tables and the picture of the documentation"
 	@echo "  make machine-pages     simulated beside published and measured values of existing machines"
 	@echo "  make update-pins       the pinned numbers and texts of tests/pins, tests/snapshots, benchmarks/results"
+	@echo "Publish"
+	@echo "  make wheel             a wheel in dist/ that other computers install without a compiler"
 	@echo "Clean up"
 	@echo "  make clean             remove $(VENV) and build/"
 
@@ -140,6 +142,16 @@ machine-pages: setup
 			--json benchmarks/results/$$machine.json || exit; \
 	done
 	$(BIN)/python tools/generate_docs.py
+
+# For the C library and the Python that it is built with, and newer ones: auditwheel copies the other
+# libraries into it. Debug information would make it five times as large.
+wheel: setup
+	$(BIN)/python -m pip install --quiet --group wheel
+	rm -rf build/unrepaired
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/unrepaired \
+		--config-settings=install.strip=true .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/unrepaired/*.whl
+	@ls -sh dist
 
 clean:
 	rm -rf build $(VENV) compile_commands.json

@@ -1,65 +1,25 @@
-"""The documentation's examples work unchanged.
+"""The documentation's examples work unchanged (tools/run_page.py says how they are marked).
 
-A block after `<!-- file: NAME -->` is written to that file. The lines after `$ ` of a console block
-after `<!-- run -->` are executed. They must end with status 0 (`<!-- run: N -->`: with N) and print
-the block's other lines, in which `...` matches anything. A block after `<!-- run watched -->` is
-executed on machines where programs can be watched, and one after `<!-- run with libpmem -->` where
-libpmem is installed. All blocks of a page share one folder. Blocks
-after `<!-- build: NAME -->` belong to test_build_systems.py.
+Blocks after `<!-- build: NAME -->` belong to test_build_systems.py.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from pmemsim.targets import find_target
 from pmemsim.workload_runs import workloads
+from run_page import CONDITIONS, examples, matches, run
 from support import ROOT, long_except, may_watch, pmemsim
-
-BLOCK = re.compile(
-    r"^<!-- (?P<what>file|run|run watched|run with libpmem)(?:: (?P<argument>\S+))? -->\n"
-    r"```\w+\n(?P<text>.*?)^```$",
-    re.M | re.S,
-)
-
-
-@dataclass
-class Example:
-    """A marked block of a page."""
-
-    what: str
-    argument: str
-    text: str
-
-
-def examples(page: Path) -> list[Example]:
-    return [
-        Example(match["what"], match["argument"] or "", match["text"])
-        for match in BLOCK.finditer(page.read_text())
-    ]
-
 
 PAGES = [
     page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if examples(page)
 ]
-
-
-def matches(expected: str, printed: str) -> bool:
-    pattern = ".*".join(re.escape(part) for part in expected.split("..."))
-    return re.fullmatch(pattern, printed, re.S) is not None
-
-
-def commands(text: str) -> list[tuple[str, str]]:
-    """Return each command with what it is expected to print."""
-    parts = re.split(r"^\$ ", text, flags=re.M)[1:]
-    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
 
 
 USUAL = [page for page in PAGES if page.name == "commands.md"]
@@ -68,24 +28,8 @@ USUAL = [page for page in PAGES if page.name == "commands.md"]
 @pytest.mark.parametrize("page", long_except(PAGES, *USUAL), ids=lambda page: page.name)
 def test_examples_of_each_page_run_as_documented(page: Path, tmp_path: Path) -> None:
     scripts = str(Path(sys.executable).parent)
-    environment = {
-        **os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "COLUMNS": "200",
-    }  # fmt: skip
-    for example in examples(page):
-        if example.what == "file":
-            (tmp_path / example.argument).write_text(example.text)
-            continue
-        if example.what == "run watched" and not may_watch():
-            continue
-        if example.what == "run with libpmem" and not Path("/usr/include/libpmem.h").exists():
-            continue
-        for command, expected in commands(example.text):
-            done = subprocess.run(
-                command, shell=True, cwd=tmp_path, env=environment, text=True, check=False,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
-            )  # fmt: skip
-            assert done.returncode == int(example.argument or 0), f"$ {command}\n{done.stdout}"
-            assert matches(expected, done.stdout), f"$ {command}\n{done.stdout}"
+    environment = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}"}
+    run(page, tmp_path, {**CONDITIONS, "run watched": may_watch}, environment)
 
 
 def test_tour_and_commands_pages_have_examples() -> None:
