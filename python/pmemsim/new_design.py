@@ -73,8 +73,15 @@ def build_plugin(folder: Path) -> Path:
         raise Error(
             "cmake was not found; install it with `pip install cmake` or `apt-get install cmake`"
         )
+    if shutil.which("make") is None and shutil.which("ninja") is None:
+        raise Error(
+            "CMake needs make or ninja, and neither was found; install one with `apt-get install "
+            "make` or `pip install ninja`"
+        )
     build = folder / "build"
-    _run("cmake", "-S", str(folder), "-B", str(build), f"-Dpmemsim_DIR={cmake_dir()}")
+    generator = [] if shutil.which("make") else ["-G", "Ninja"]
+    settings = [f"-Dpmemsim_DIR={cmake_dir()}", *generator]
+    _run("cmake", "-S", str(folder), "-B", str(build), *settings)
     # After a build that fails, no older plug-in is loaded instead.
     for older in folder.glob("*.so"):
         older.unlink()

@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pmemsim.errors import Error
 from pmemsim.new_design import LAYERS, build_plugin, write_design
 from shared import locked
 from support import ROOT, long_except, pmemsim
@@ -338,3 +339,14 @@ def test_design_without_its_plugin_says_how_to_load_it() -> None:
 def test_refusal_of_a_plugin_is_printed_once(tmp_path: Path) -> None:
     done = pmemsim("run", "queue", "-d", "np", "-m", "asap", "--plugin", tmp_path / "no.so")
     assert done.stderr.count("no such plug-in") == 1
+
+
+def test_plugin_build_without_make_or_ninja_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "cmake").symlink_to(shutil.which("cmake") or "")
+    monkeypatch.setenv("PATH", str(tools))
+    with pytest.raises(Error, match="make or ninja, and neither was found; install one with"):
+        build_plugin(write_design("alone", "ordering", tmp_path))
