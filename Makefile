@@ -34,7 +34,7 @@ cmake --preset tests >build/tests.log || { cat build/tests.log; exit 1; }
 cmake --build --preset tests --target cxx_tests
 endef
 
-.PHONY: help setup demo quick test test-cxx test-python test-long test-long-cxx test-long-python update-pins bench lint docs wheel machine-pages clean
+.PHONY: help setup demo quick test test-cxx test-python test-long test-long-cxx test-long-python update-pins bench lint docs wheel site machine-pages clean
 
 help:
 	@echo "Use"
@@ -54,6 +54,7 @@ help:
 	@echo "  make update-pins       the pinned numbers and texts of tests/pins, tests/snapshots, benchmarks/results"
 	@echo "Publish"
 	@echo "  make wheel             a wheel in dist/ that other computers install without a compiler"
+	@echo "  make site              the documentation as a site in build/site, with a page for each design"
 	@echo "Clean up"
 	@echo "  make clean             remove $(VENV) and build/"
 
@@ -152,6 +153,12 @@ wheel: setup
 		--config-settings=install.strip=true .
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/unrepaired/*.whl
 	@ls -sh dist
+
+# MkDocs fails at a warning, such as a link to a missing page or heading.
+site: setup
+	$(BIN)/python -m pip install --quiet --group site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+	@echo "the site: build/site/index.html"
 
 clean:
 	rm -rf build $(VENV) compile_commands.json
