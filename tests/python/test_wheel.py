@@ -32,6 +32,7 @@ def test_wheel_is_small_and_has_what_users_need(wheel: Path) -> None:
         "examples/queue.pmt", "include/pmemsim/design/atomicity_layer.hpp", "lib/libpmemsim.so",
         "lib/cmake/pmemsim/pmemsim-config.cmake", "toolchain/lib/pmemsim-pass.so",
         "toolchain/share/pmemsim/workloads/queue/queue.cpp", "docs/tutorials/tour.md",
+        "docs/tutorials/notebook.ipynb",
         "templates/common/CMakeLists.txt", "configs/machines/asap.yaml",
     ):  # fmt: skip
         assert f"pmemsim/{part}" in names
