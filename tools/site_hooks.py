@@ -36,7 +36,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     text = (ROOT / "docs/README.md").read_text(encoding="utf-8")
     nav: list[dict[str, Any]] = [{"Home": "README.md"}]
     for section in text.split("\n## ")[1:]:
-        links = re.findall(r"\[([^]]+)\]\(([^)]+\.md)\)", section)
+        links = re.findall(r"\[([^]]+)\]\(([^)]+\.(?:md|ipynb))\)", section)
         nav.append({section.partition("\n")[0]: [{title: page} for title, page in links]})
     nav.append({"Designs": [{name: f"designs/{name}.md"} for name in _designs()]})
     nav.append({"Glossary": "glossary.md"})
