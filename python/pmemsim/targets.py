@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TypedDict
 
 from pmemsim.arguments import check_whole
-from pmemsim.errors import ConfigError, Error, Problems, did_you_mean
-from pmemsim.installation import examples
+from pmemsim.errors import ConfigError, Error, Problems
 from pmemsim.programs import KeepGoing
 from pmemsim.recording import Build, record_workload
-from pmemsim.trace import Trace, check_trace_path
+from pmemsim.trace import EXAMPLE, Trace, recording_path
 from pmemsim.workload_runs import (
     Argument,
     WorkloadRun,
@@ -19,9 +18,6 @@ from pmemsim.workload_runs import (
     unknown_workload,
     workloads,
 )
-
-EXAMPLE = "example:"
-"""What names of recordings begin with that the package carries."""
 
 # A recording's set-up and its checks take about as long as this many regions.
 _SET_UP_REGIONS = 2000
@@ -116,17 +112,6 @@ def is_recording(text: str) -> bool:
     return text.endswith(".pmt") or "/" in text or text.startswith(EXAMPLE)
 
 
-def _recording(text: str) -> Path:
-    """Return the path of a recording; an `Error` says why there is none."""
-    if text.startswith(EXAMPLE):
-        known = {f"{EXAMPLE}{name}": path for name, path in examples().items()}
-        if text not in known:
-            raise Error(f"pmemsim carries no recording {text}{did_you_mean(text, known)}")
-        return known[text]
-    check_trace_path(Path(text))
-    return Path(text)
-
-
 def find_target(text: str, *, opt: str | None = None, **arguments: Argument) -> Target:
     """Find a target by the name of a workload, the path of a trace, or `example:NAME`.
 
@@ -135,7 +120,7 @@ def find_target(text: str, *, opt: str | None = None, **arguments: Argument) -> 
     trace they are an `Error`, because a recording can't be changed any more.
     """
     if is_recording(text):
-        path = _recording(text)
+        path = recording_path(text)
         given = [key for key, value in {"opt": opt, **arguments}.items() if value is not None]
         if given:
             options = ", ".join(f"--{key.replace('_', '-')}" for key in given)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pmemsim import _core
-from pmemsim.errors import Error
+from pmemsim.errors import Error, did_you_mean
+from pmemsim.installation import examples
 from pmemsim.workload_runs import workloads
 
 # Loading these modules takes as long as the rest of a short command.
@@ -76,14 +77,29 @@ def _named(codes: npt.NDArray[Any], names: Sequence[str]) -> pd.Categorical[Any]
     return pd.Categorical.from_codes(codes.astype("i1"), categories=pd.Index(names))
 
 
-def check_trace_path(path: Path) -> None:
-    """Raise an `Error` if the file doesn't exist."""
+EXAMPLE = "example:"
+"""What names of recordings begin with that the package carries."""
+
+
+def recording_path(name: str | Path) -> Path:
+    """Return the path of a recording: a file's own, or that of `example:NAME`.
+
+    Raises `Error` if it doesn't exist.
+    """
+    text = str(name)
+    if text.startswith(EXAMPLE):
+        known = {f"{EXAMPLE}{each}": path for each, path in examples().items()}
+        if text not in known:
+            raise Error(f"pmemsim carries no recording {text}{did_you_mean(text, known)}")
+        return known[text]
+    path = Path(name)
     if path.is_dir():
         raise Error(f"{path}: this is a folder; name a trace (.pmt)")
     if not path.exists():
         raise Error(f"{path}: no such trace; {_how_to_record(path)}")
     if not path.is_file():
         raise Error(f"{path}: this is not a regular file; copy the trace to one")
+    return path
 
 
 def _how_to_record(path: Path) -> str:
@@ -115,9 +131,8 @@ class Trace:
     """What the recorder has noted: the workload, its arguments, the regions of PM, and so on."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        check_trace_path(self.path)
-        self.file = _core.TraceFile(str(path))
+        self.path = recording_path(path)
+        self.file = _core.TraceFile(str(self.path))
         self.metadata = json.loads(self.file.metadata_json)
 
     def __repr__(self) -> str:

@@ -28,6 +28,7 @@ def test_commands_and_python_take_examples_by_name() -> None:
     assert by_name.regions == 200
     printed = command("run", "example:hashmap", "-d", "np", "-m", "asap").stdout
     assert "hashmap" in printed
+    assert command("trace", "info", "example:hashmap").returncode == 0
 
 
 def test_unknown_example_names_the_nearest() -> None:
