@@ -193,7 +193,7 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
         return {"machine": results[0].machine, "ratio_on_machine": mean}
 
 
-def design_label(design: str, machine: str, machines: Collection[str]) -> str:
+def design_label(design: str, machine: str, machines: Collection[object]) -> str:
     """Return a design's name in a comparison on some machines."""
     return design if len(machines) == 1 else f"{design} on {machine}"
 

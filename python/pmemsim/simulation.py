@@ -273,6 +273,7 @@ class Result(Results, Plot["Axes"]):
         """Draw the shares of the cores' time as one bar, and the latencies of regions below it."""
         from pmemsim.plots import bar_of_shares, histograms, legend_below
 
+        axes: Axes
         if self._latencies:
             axes, bottom = figure.subplots(2, 1, height_ratios=(1, 2))
             histograms(bottom, self._latencies)

@@ -130,7 +130,11 @@ def compare(
         check_list("designs", designs, '["np", "sw-undo"]')
     check_jobs(problems, jobs)
     problems.raise_any()
-    machines = machine if isinstance(machine, list | tuple) else [machine]
+    machines: list[str | Path] = []
+    if isinstance(machine, Sequence) and not isinstance(machine, str):
+        machines += machine
+    else:
+        machines.append(machine)
     with problems.collected():
         check_list("machine", machines, '["asap", "cxl"]')
     distinct([str(each) for each in machines], "machine", problems)

@@ -10,7 +10,8 @@ from typing import Annotated
 
 from pmemsim import comparison as comparing
 from pmemsim.arguments import check_jobs
-from pmemsim.cli.choices import configurations_of, distinct, find_targets, names_of
+from pmemsim.chosen import distinct
+from pmemsim.cli.choices import configurations_of, find_targets, names_of
 from pmemsim.cli.command import DESIGN, MACHINE, OUTPUT, WORKLOAD, declared, option
 from pmemsim.cli.comparison_tables import print_comparison
 from pmemsim.cli.console import (
