@@ -97,7 +97,8 @@ def replay_command(
     sentences = []
     for each in replayed:
         count = len(each.differences)
-        what = f"{count:,} values differ" if count else "equal"
+        differ = "1 value differs" if count == 1 else f"{count:,} values differ"
+        what = differ if count else "equal"
         if json_path != "-":
             out.print(
                 f"{each.result.name}: {each.result.command}, simulations: {len(each.result.runs)}, "
