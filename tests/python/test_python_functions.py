@@ -298,8 +298,8 @@ def test_plots_return_axes(folder: Path) -> None:
     assert isinstance(compared, pmemsim.Comparison)
     assert isinstance(swept, pmemsim.SweepResults)
     top, bottom = compared.plot()
-    assert top.get_ylabel() == "throughput over np"
-    assert bottom.get_ylabel() == "share of the cores' time (%)"
+    assert (top.get_ylabel(), bottom.get_ylabel()) == ("throughput", "time of all cores (%)")
+    assert top.figure.get_suptitle() == "machine asap; ratios over np"
     axes = swept.plot("pm.wpq_entries", hue="design")
     assert [line.get_label() for line in axes.lines] == ["sw-undo", "asap"]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["8", "64"]
