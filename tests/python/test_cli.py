@@ -404,7 +404,10 @@ def test_commands_share_their_options() -> None:
     def options(command: str) -> set[str]:
         return set(re.findall(r"--[a-z-]+", pmemsim(command, "--help-all").stdout))
 
-    different = {"--design", "--designs", "--image", "--stats", "--jobs", "--seeds", "--schedules"}
+    different = {
+        "--design", "--designs", "--image", "--stats", "--per-core", "--jobs", "--seeds",
+        "--schedules",
+    }  # fmt: skip
     assert options("run") ^ options("compare") == different
     assert {"--threads", "--seed", "--duplicate-ratio"} <= options("record") & options("run")
 
@@ -556,7 +559,7 @@ def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         words = ("geomean", "over np", "ns/region", "fence stalls", "lock waiting")
-        for word in (*words, "store-queue stalls"):
+        for word in (*words, "store queue stalls"):
             assert word in done.stdout
         document = json.loads(path.read_text())
         for run in document["runs"]:

@@ -132,6 +132,14 @@ def test_configurations_that_failed_once_run_and_crash(case: RandomCase) -> None
     assert outcome.crashed
 
 
+@pytest.mark.parametrize(("latency", "failed"), [("1s", False), ("999ms", True)])
+def test_latencies_of_a_second_may_exceed_the_longest_time(latency: str, *, failed: bool) -> None:
+    values = (("pm.trcd", latency), ("pm.latency_factor", "1000"), ("backend", "oram"))
+    program = WorkloadRun.of("random", threads=4, regions=200, seed=1263)
+    outcome = try_case(RandomCase(0, "sw-undo", "cxl-nv-cmm", values, program))
+    assert "the simulated time exceeds" in (outcome.failure if failed else outcome.refusal)
+
+
 def test_a_list_of_one_entry_that_stops_a_run_is_refused_and_not_a_failure() -> None:
     program = WorkloadRun.of("random", threads=3, regions=32, seed=1266342)
     values = (("asap.lh_wpq_entries", "1"), ("backend.units_per_core", "0"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pmemsim.crashing import Points, verify
-from pmemsim.errors import ConfigError, StuckError, on_one_line
+from pmemsim.errors import ConfigError, Error, on_one_line
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import record_workload
 from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child_process
@@ -146,7 +146,7 @@ def _outcome(trace: Trace, configuration: Configuration, points: Points) -> Outc
         return _run_and_crash(trace, configuration, points)
     except ConfigError as error:
         return Outcome(refusal=on_one_line(error))
-    except StuckError as error:
+    except Error as error:
         text = str(error)
         refused = _is_of_the_values(text, configuration)
         return Outcome(refusal=text) if refused else Outcome(failure=text)
@@ -154,15 +154,20 @@ def _outcome(trace: Trace, configuration: Configuration, points: Points) -> Outc
         return Outcome(failure=f"{type(error).__name__}: {error}")
 
 
-def _is_of_the_values(stuck: str, configuration: Configuration) -> bool:
-    """Return whether a run stands still because of the values that the case has chosen.
+def _is_of_the_values(error: str, configuration: Configuration) -> bool:
+    """Return whether a run can't end because of the values that the case has chosen.
 
     Locks in simulated order may contradict the recorded order of atomic variables. A list of one
-    entry may hold a region that waits for another one's entry.
+    entry may hold a region that waits for another one's entry. A latency of a second, times a
+    factor, may exceed what simulated time can be.
     """
-    small = _TOO_SMALL.search(stuck)
-    chosen = {setting.key for setting in configuration.overrides}
-    return "use run.lock_order=recorded" in stuck or (small is not None and small[1] in chosen)
+    small = _TOO_SMALL.search(error)
+    chosen = {setting.key: setting.value for setting in configuration.overrides}
+    return (
+        "use run.lock_order=recorded" in error
+        or (small is not None and small[1] in chosen)
+        or ("the simulated time exceeds" in error and "1s" in chosen.values())
+    )
 
 
 def _run_and_crash(trace: Trace, configuration: Configuration, points: Points) -> Outcome:
