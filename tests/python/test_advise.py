@@ -209,6 +209,7 @@ def test_without_a_checker_the_rules_alone_decide(shared_folder: Path) -> None:
 # ---- The command -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_workload_with_its_own_checker() -> None:
     done = pmemsim(
         "advise", "btree", "--threads", "1", "--regions", "5", "--verify", "own", "--budget", "20",

@@ -133,7 +133,6 @@ def test_compiler_hints_at_o0_leave_the_store_addresses_unchanged(workload: str)
     long_except(
         ["array_swap", "array_swap_lowlevel", "queue", "tatp", "tatp_lowlevel", "linked_list"],
         "queue",
-        "tatp_lowlevel",
     ),
 )
 def test_compiler_hints_match_the_next_stores(workload: str, opt: str) -> None:

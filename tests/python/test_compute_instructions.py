@@ -37,7 +37,7 @@ def total(trace: Trace) -> dict[str, Any]:
     return summary
 
 
-@pytest.mark.parametrize("workload", long_except(COMPUTING, "queue", "tatp"))
+@pytest.mark.parametrize("workload", long_except(COMPUTING, "queue"))
 def test_regions_execute_the_instructions_and_write_the_same(workload: str) -> None:
     without, computing = total(recorded(workload, 0)), total(recorded(workload, 3000))
     added = computing["instructions"] - without["instructions"]

@@ -15,7 +15,7 @@ from pmemsim.lint_hints import Finding, lint
 from pmemsim.simulation import configure, simulate
 from pmemsim.targets import find_target
 from pmemsim.trace import Place
-from support import ROOT, pmemsim
+from support import ROOT, long_except, pmemsim
 
 PLANTED = Path(__file__).with_name("planted_hints.c")
 WITHOUT_HINTS = """
@@ -217,7 +217,7 @@ def test_options_change_the_machine(planted: Path) -> None:
     assert "too_old" in {finding["reason"] for finding in found}
 
 
-@pytest.mark.parametrize("workload", ["tatp_lowlevel", "queue"])
+@pytest.mark.parametrize("workload", long_except(["tatp_lowlevel", "queue"], "queue"))
 def test_findings_add_up_to_the_waiting_of_the_unchanged_run(workload: str) -> None:
     trace = find_target(workload, threads=2, regions=200).trace()
     configuration = configure("janus", "janus")

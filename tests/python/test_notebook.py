@@ -24,6 +24,7 @@ def again(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 -- o
         return executed(folder)
 
 
+@pytest.mark.long
 def test_stored_outputs_are_those_of_the_cells(again: Any) -> None:  # noqa: ANN401
     stored = nbformat.read(NOTEBOOK, as_version=4)
     assert printed(stored) == printed(without_progress(again)), "run: make docs"
@@ -40,6 +41,7 @@ def pictures(of: Any) -> int:  # noqa: ANN401
     )
 
 
+@pytest.mark.long
 def test_a_progress_bar_is_shown_and_removed(again: Any) -> None:  # noqa: ANN401
     outputs = [each for cell in again.cells if cell.cell_type == "code" for each in cell.outputs]
     assert sum(is_progress(output) for output in outputs) >= 6
@@ -83,6 +85,7 @@ def test_progress_bar_names_running_jobs(tmp_path: Path) -> None:
     assert shown[-1] == {"text/plain": ""}  # removed, although the block ended with an error
 
 
+@pytest.mark.long
 def test_a_failing_cell_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "failing.ipynb"
     cells = [

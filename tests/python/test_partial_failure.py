@@ -78,6 +78,7 @@ def test_mistake_of_a_failed_host_is_found(build: Build, mistake: int, status: s
     assert status in pmemsim(*shlex.split(command)).stderr
 
 
+@pytest.mark.long
 def test_json_names_the_failed_host(build: Build, tmp_path: Path) -> None:
     output = tmp_path / "out.json"
     check(build(RIGHT), "--hosts", "2", "--fail", "1", "--json", str(output))

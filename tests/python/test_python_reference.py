@@ -20,6 +20,7 @@ PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 NAMES = [name for name in pmemsim.__all__ if name != "__version__"]
 WITH_OTHERS = ("record", "reproduce", "Reproduction")
 """Names whose examples need a program of the user's own, or take minutes."""
+SLOW = ("check", "experiments")
 
 
 @pytest.mark.quick
@@ -65,7 +66,14 @@ def carried(name: str, **recipe: Any) -> Target:  # noqa: ANN401 -- values of se
     return usual_target(name, **recipe)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in WITH_OTHERS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in SLOW else ())
+        for name in NAMES
+        if name not in WITH_OTHERS
+    ],
+)
 def test_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copyfile(pmemsim.examples()["queue"], tmp_path / "queue.pmt")
     (tmp_path / "damaged.pmt").write_bytes(b"damaged")

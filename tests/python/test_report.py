@@ -15,7 +15,7 @@ from pmemsim.errors import ConfigError
 from pmemsim.reporting.blocks import Block, Details, Explanation, Plot, Section, Table, Verdict
 from pmemsim.reporting.page import page_of
 from pmemsim.reporting.sections import SECTIONS, number
-from support import ROOT, pmemsim
+from support import ROOT, long_except, pmemsim
 from tiny_paper import write_paper
 
 RECORDINGS = ROOT / "tests" / "pins" / "recordings"
@@ -246,7 +246,7 @@ def opened(browser: Any, results: dict[str, Path], tmp_path: Path) -> Any:  # no
 
 
 @in_browser
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", long_except([1280, 390], 390))
 def test_page_in_a_browser_has_all_plots(opened: Any, width: int) -> None:  # noqa: ANN401
     page = opened(width)
     plots = page.locator(".plot")
@@ -260,6 +260,7 @@ def test_page_in_a_browser_has_all_plots(opened: Any, width: int) -> None:  # no
     page.close()
 
 
+@pytest.mark.long
 @in_browser
 def test_page_is_used_by_keyboard(opened: Any) -> None:  # noqa: ANN401
     page = opened(1280)
@@ -287,6 +288,7 @@ def test_page_is_used_by_keyboard(opened: Any) -> None:  # noqa: ANN401
     page.close()
 
 
+@pytest.mark.long
 @in_browser
 def test_page_is_accessible(opened: Any) -> None:  # noqa: ANN401
     from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
@@ -297,6 +299,7 @@ def test_page_is_accessible(opened: Any) -> None:  # noqa: ANN401
     page.close()
 
 
+@pytest.mark.long
 @in_browser
 def test_page_prints_and_works_without_scripts(opened: Any) -> None:  # noqa: ANN401
     page = opened(1280)

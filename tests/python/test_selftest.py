@@ -111,6 +111,7 @@ def test_wrong_known_result_fails() -> None:
     )
 
 
+@pytest.mark.long
 def test_random_configurations_run_by_the_command(tmp_path: Path) -> None:
     output = tmp_path / "random.json"
     done = pmemsim("selftest", "--random", "2", "--seed", "1", "--json", output)

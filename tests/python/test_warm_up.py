@@ -29,6 +29,7 @@ def test_only_the_measured_regions_are_recorded(workload: str) -> None:
     assert warm.hash != cold.hash
 
 
+@pytest.mark.long
 def test_warm_up_fills_the_caches() -> None:
     # 20,000 subscribers don't fit in caches of 256 KiB, but most regions are of a few of them.
     def reads(warm_up: int) -> float:
