@@ -35,8 +35,8 @@ class Recorded:
     trace: Path
 
     @property
-    def verify(self) -> tuple[str, str]:
-        return "--verify", f"{self.program} check"
+    def verify(self) -> tuple[str, ...]:
+        return "--verify", f"{self.program} check", "--budget", "300"
 
 
 def recorded(folder: Path, *options: str) -> Recorded:
@@ -138,9 +138,10 @@ def test_missing_fence_is_found_and_repaired_at_its_line(tmp_path: Path) -> None
 @pytest.mark.long
 def test_planted_flush_can_go_with_the_same_images(tmp_path: Path) -> None:
     planted = recorded(tmp_path / "planted", "-DSUPERFLUOUS")
-    found = written_json(tmp_path, 0, "advise", planted.trace, *ON_OPTANE, *planted.verify)
-    assert str(line_of("// superfluous")) in json.dumps(found)
-    done = pmemsim("advise", planted.trace, *ON_OPTANE, *planted.verify)
+    path = tmp_path / "advice.json"
+    done = pmemsim("advise", planted.trace, *ON_OPTANE, *planted.verify, "--json", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert str(line_of("// superfluous")) in path.read_text()
     assert "same crash images" in done.stdout
     assert f"{SOURCE.name}:{line_of('// superfluous')}" in done.stdout
 
