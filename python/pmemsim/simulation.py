@@ -319,7 +319,7 @@ class Result(Results, Plot["Axes"]):
 STALLS = {
     "cache misses": ("private_cache", "shared_cache", "other_core", "dram", "pm"),
     "fence stalls": ("fence",),
-    "store-queue stalls": ("store_queue",),
+    "store queue stalls": ("store_queue",),
     "lock waiting": ("lock",),
     "thread waiting": ("condition", "barrier", "join", "order"),
     "commits and pauses": ("commit", "speculation"),

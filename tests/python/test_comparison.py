@@ -236,7 +236,7 @@ def test_shares_of_time_add_up_to_one() -> None:
         "core": pytest.approx(0.4),
         "cache misses": pytest.approx(0.2),
         "fence stalls": pytest.approx(0.4),
-        "store-queue stalls": 0.0,
+        "store queue stalls": 0.0,
         "lock waiting": 0.0,
         "thread waiting": 0.0,
         "commits and pauses": 0.0,

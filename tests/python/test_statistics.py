@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from pmemsim import _core
+from pmemsim import _core, run
 from pmemsim.declared_statistics import statistic_of, statistics
 from pmemsim.errors import ConfigError
 from pmemsim.presets import preset_names
@@ -14,6 +14,7 @@ from pmemsim.simulation import configure
 from pmemsim.targets import find_target
 from support import ROOT, pmemsim, preset_pairs
 
+FOUR_THREADS = ROOT / "tests" / "pins" / "recordings" / "four_threads.pmt"
 LEAST_RELATIONS = 190
 """Those of two cores on the simplest design, so that no check passes on nothing."""
 # Their data and metadata can't become persistent in one step on some machines.
@@ -29,12 +30,38 @@ def test_every_design_on_every_machine_checks_relations_between_its_statistics()
         try:
             configuration = configure(design, machine)
             trace = redo if configuration.runs_redo_logs else undo
-            run = _core.simulate(trace.file, configuration, None, [], None)
+            measured = _core.simulate(trace.file, configuration, None, [], None)
         except ConfigError:
             refused.add((design, machine))
             continue
-        assert run.relations >= LEAST_RELATIONS, (design, machine)
+        assert measured.relations >= LEAST_RELATIONS, (design, machine)
     assert refused == set(product(WITH_METADATA, ("cxl-gpf", "cxl-nv-cmm", "lalea"))) & set(pairs)
+
+
+def test_times_of_single_cores_add_up_to_those_of_the_run() -> None:
+    found = run(FOUR_THREADS, design="asap", machine="asap")
+    totals = [sum(core.values()) for core in found.core_stalls]
+    assert len(set(totals)) == 4  # each core ends at a time of its own
+    for name in found.core_stalls[0]:
+        of_cores = sum(core[name] for core in found.core_stalls)
+        assert of_cores == pytest.approx(found.stats[name], abs=1e-6), name
+    assert sum(totals) == pytest.approx(found.stats["stall.total_ns"])
+    shown = pmemsim("run", FOUR_THREADS, "-d", "asap", "-m", "asap", "--per-core").stdout
+    lines = shown.partition("time of each core")[2].splitlines()
+    times = [line.split("│")[2].strip() for line in lines if line.startswith("│")]
+    assert times == [f"{total / 1000:.4g} us" for total in totals]
+
+
+@pytest.mark.parametrize("of", ["region", "commit"])
+def test_histograms_have_each_region_and_the_percentiles(of: str) -> None:
+    found = run(FOUR_THREADS, design="asap", machine="asap")
+    latencies = {"region": found.region_latencies, "commit": found.commit_latencies}[of]
+    each = [shortest for shortest, count in latencies for _ in range(count)]
+    assert len(each) == found.regions == 48
+    assert each == sorted(each)
+    # Percentiles are the shortest latencies of their intervals, too: here of regions 24 and 48.
+    assert found.stats[f"core.{of}_latency_p50_ns"] == each[23]
+    assert found.stats[f"core.{of}_latency_p99_ns"] == each[47]
 
 
 def test_statistics_of_runs_are_known_with_the_place_of_their_declaration() -> None:

@@ -69,9 +69,8 @@ def _print_causes(comparison: Comparison) -> None:
         parts = [times_over(result, comparison.baseline_of(result)) for result in results]
         means = [fmean(part[label] for part in parts) for label in parts[0]]
         rows.append((*names, *(f"{100 * share:.1f}" for share in (sum(means), *means))))
-    # Without hyphens, titles are wrapped at each word.
-    labels = [label.replace("-", " ") for label in breakdown(comparison.results[0])]
-    columns = [*_names(comparison), ">all", *(f"?{label}" for label in labels)]
+    labels = [f"?{label}" for label in breakdown(comparison.results[0])]
+    columns = [*_names(comparison), ">all", *labels]
     title = f"time of all cores, in % ({comparison.designs[0]}: 100)"
     out.print(table(title, columns, rows))
 

@@ -10,9 +10,8 @@
 //   4  A site's dependences are those of the registers that its first two executions read, through
 //      one cycle for each instruction between. The stack pointer and the instruction pointer carry
 //      no dependence, since processors predict them.
-//   5  Conditional branches, and indirect jumps and calls, are operations. Processors predict
-//   direct
-//      jumps, calls and returns, which are counted as instructions.
+//   5  Conditional branches, and indirect jumps and calls, are operations. Processors predict other
+//      jumps and calls, and returns, which are counted as instructions.
 #pragma once
 
 #include <array>
