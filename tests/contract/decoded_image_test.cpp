@@ -193,7 +193,7 @@ std::vector<Setting> settings_of(std::string_view atomicity, const Backends& bac
 constexpr std::array<std::string_view, 5> kAtomicities{"none", "asap", "hw-redo", "hw-undo", "lad"};
 
 TEST_P(DecodedImages, FullDecodingEqualsIncrementalDecoding) {
-  constexpr std::uint64_t kEvery = kSanitized ? 8 : 2;
+  const std::uint64_t every = amount(8u, 6u, 2u);
   std::uint64_t compared = 0, something = 0;
   for (const std::string_view atomicity : kAtomicities) {
     SharedRegions program(
@@ -202,14 +202,14 @@ TEST_P(DecodedImages, FullDecodingEqualsIncrementalDecoding) {
     const trace::TraceFile file(temporary.path());
     Machine machine(configure(settings_of(atomicity, GetParam())), file);
     machine.format();
-    Follower follower(machine, kEvery);
+    Follower follower(machine, every);
     machine.observe(&follower);
     ASSERT_TRUE(machine.run({}));
     EXPECT_EQ(follower.problem, "") << atomicity << ", point " << follower.points;
     compared += follower.compared;
     something += follower.*GetParam().something;
   }
-  EXPECT_GT(compared, 2000 / kEvery);
+  EXPECT_GT(compared, 2000 / every);
   EXPECT_GT(something, 0u);
 }
 

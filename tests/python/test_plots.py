@@ -46,7 +46,7 @@ def test_a_name_with_dollars_is_no_formula(tmp_path: Path) -> None:
 def test_unknown_matplotlib_backend_is_an_error(tmp_path: Path, queue_trace: Path) -> None:
     done = pmemsim(
         "run", queue_trace, "-d", "np", "-m", "asap", "--plot", tmp_path / "a.png",
-        environment={"MPLBACKEND": "nope"},
+        environment={"MPLBACKEND": "nope"}, installed=True,
     )  # fmt: skip
     assert done.returncode == 2
     assert "'nope' is not a valid value for backend" in done.stderr

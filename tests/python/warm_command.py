@@ -64,11 +64,15 @@ def _serve() -> None:
     import importlib.metadata  # noqa: F401
 
     import numpy  # noqa: F401
-    import pydantic  # noqa: F401  # typer loads these two when it reads a command line
+    import pandas as pd  # noqa: F401
+    import pydantic.plugin._loader  # noqa: F401  # typer loads these when it reads a command line
     import typer._adapters
+    import typer._click.decorators
     import typer.main
+    from matplotlib import pyplot  # noqa: F401
 
     import pmemsim.cli
+    import pmemsim.sweeping.run
     import pmemsim_command  # noqa: F401
 
     # Building the commands from their functions takes longer than many a command.

@@ -295,7 +295,7 @@ INSTANTIATE_TEST_SUITE_P(All, GuaranteeClasses,
 TEST_P(GuaranteeClasses, ImagesOfRandomProgramsMatchTheDefinition) {
   std::mt19937 random(1);
   std::size_t images = 0;
-  const std::size_t programs = amount(80u, 250u, 1'000u);
+  const std::size_t programs = amount(80u, 150u, 1'000u);
   for (std::size_t compared = 0; compared < programs;) {
     const Deeds deeds = RandomDeeds(random, {}).deeds;
     const GuaranteesDefinition definition(deeds, GetParam(), kLines);
@@ -314,7 +314,7 @@ TEST_P(GuaranteeClasses, ImagesOfRandomProgramsMatchTheDefinition) {
 // Compares programs with more allowed images than the limit.
 TEST_P(GuaranteeClasses, LikelyAndRandomImagesAreAllowed) {
   std::mt19937 random(2);
-  const int programs = amount(12, 40, 100);
+  const int programs = amount(12, 24, 100);
   for (int compared = 0; compared < programs;) {
     const Deeds deeds = RandomDeeds(random, {}).deeds;
     const WordImages all = Allowed(deeds, GetParam()).all();
