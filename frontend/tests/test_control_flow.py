@@ -130,7 +130,7 @@ def test_switches_are_recorded_as_the_branches_of_the_native_program(
         assert indirect == expected[name][1], name
 
 
-@pytest.mark.parametrize("level", long_except(LEVELS, "-O0", "-O2"))
+@pytest.mark.parametrize("level", long_except(LEVELS, "-O2"))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_indirect_branches_are_recorded_as_in_the_native_program(
     toolchain: Toolchain, name: str, level: str

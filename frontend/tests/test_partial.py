@@ -75,7 +75,7 @@ def compiled(folder: Path, level: str, declaration: str, statement: str) -> tupl
 
 
 @pytest.mark.parametrize("level", long_except(LEVELS, "-O1"))
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", long_except(CASES, "transaction", "intrinsic", "large_atomic"))
 def test_executed_construct_that_is_not_recorded_is_noted(
     tmp_path: Path, level: str, case: str
 ) -> None:

@@ -63,8 +63,8 @@ def crash(built: tuple[Path, Path], *options: str | Path) -> subprocess.Complete
     [
         (DATA_NOT_FLUSHED, "value", "never flushed"),
         (NO_FENCE, "value", r"flushed at \S+, without a fence of that thread before the crash"),
-        (STORED_AFTER_FLUSH, "late value", "never flushed"),
-        (PARTIAL_LINE, "value", "never flushed"),
+        pytest.param(STORED_AFTER_FLUSH, "late value", "never flushed", marks=pytest.mark.long),
+        pytest.param(PARTIAL_LINE, "value", "never flushed", marks=pytest.mark.long),
         (NT_NO_FENCE, "streamed value", "non-temporal, without a fence of its thread"),
         (
             OTHER_THREAD,

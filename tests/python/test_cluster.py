@@ -166,7 +166,7 @@ def test_a_matrix_is_the_same_on_a_cluster(tmp_path: Path, workers: Workers) -> 
     workers.add()
     workers.add()
     arguments = (
-        "matrix", "--workloads", "queue,hashmap", "--designs", "np,sw-undo,asap,hops,sw-redo",
+        "matrix", "--workloads", "queue", "--designs", "np,sw-undo,asap,hops,sw-redo",
         "--machine", "asap", "--threads", "2", "--regions", "200", "--points", "300",
     )  # fmt: skip
     texts = []
@@ -178,8 +178,8 @@ def test_a_matrix_is_the_same_on_a_cluster(tmp_path: Path, workers: Workers) -> 
         texts.append(file.read_bytes())
     assert texts[0] == texts[1]
     cells = json.loads(texts[0])["cells"]
-    assert len(cells) == 10
-    assert sum(cell["points"] == 300 and cell["violations"] == 0 for cell in cells) == 6
+    assert len(cells) == 5
+    assert sum(cell["points"] == 300 and cell["violations"] == 0 for cell in cells) == 3
     assert any(list((cache / "recordings").glob("[!.]*.pmt")) for cache in workers.caches)
 
 

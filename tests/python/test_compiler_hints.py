@@ -197,9 +197,18 @@ def test_record_accepts_the_hints_option(tmp_path: Path) -> None:
         "pmemsim: --hints all: must be one of manual, auto, none, or a file that `pmemsim "
         "lint-hints --profile` wrote\n"
     )
-    output = tmp_path / "tatp.pmt"
+    output = tmp_path / "tatp_lowlevel.pmt"
     done = pmemsim(
-        "record", "tatp", "--regions", "10", "--threads", "1", "--hints", "auto", "-o", output
+        "record",
+        "tatp_lowlevel",
+        "--regions",
+        "10",
+        "--threads",
+        "1",
+        "--hints",
+        "auto",
+        "-o",
+        output,
     )
     assert done.returncode == 0, done.stderr
     assert "address" in {kind for kind, _, _ in events(Trace(output))}

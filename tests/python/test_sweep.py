@@ -181,7 +181,11 @@ def test_file_that_is_no_sweep_is_refused(tmp_path: Path, text: str, sentence: s
         (["--jobs", "0"], "--jobs 0: must be at least 1"),
         (["--plot", "x=thread"], "--plot x=thread: is no axis of the sweep; did you mean 'thr"),
         (["--plot", "x=threads,y=tim_ns"], "y=tim_ns: is no column of numbers; did you mean 'ti"),
-        (["--plot", "x=threads,hue=7"], "--plot hue=7: is no axis of the sweep"),
+        pytest.param(
+            ["--plot", "x=threads,hue=7"],
+            "--plot hue=7: is no axis of the sweep",
+            marks=pytest.mark.long,
+        ),
         (["--plot", "threads"], "'threads' must be one x, y or hue with a name, as in x=pm.wpq"),
         (["--plot", "x=threads,x=design"], "'x=design' must be one x, y or hue"),
         (["--plot", "y=time_ns"], "--plot y=time_ns: x is missing"),

@@ -18,7 +18,7 @@ from pmemsim.reproduction.run import measure_studies
 from pmemsim.reproduction.studies import Study
 from pmemsim.runner import Runner
 from pmemsim.workload_runs import WorkloadRun
-from support import SMALL, pmemsim
+from support import SMALL, long_except, pmemsim
 from tiny_paper import reproduce, write_paper
 
 # Settings of experiments beside their machine's preset. Each has the reason why it isn't a property
@@ -106,7 +106,7 @@ def compare_words(name: str, case: Case) -> list[str]:
     return [*words, *recipe_words(case.run)]
 
 
-@pytest.mark.parametrize("name", paper_names())
+@pytest.mark.parametrize("name", long_except(paper_names(), "asap", "janus"))
 def test_compare_agrees_with_reproduce(name: str, tmp_path: Path) -> None:
     study = as_described(name)
     runner = Runner(watch_of(False))
