@@ -262,29 +262,33 @@ TEST(SequenceWord, WordWithAnotherStoreIsReported) {
 
 // ---- N3, and freed memory
 
-// Objects at kLine and kThird, to which words at kOther lead.
+constexpr std::uint64_t kBetween = kLine + 256, kBehind = kBetween + 128;
+
+// Objects at kLine and kBehind, to which pointers at kOther lead. Between them, and right before
+// kBehind, is memory of two lines.
 struct Objects : CheckedTrace {
   Objects() {
-    persist(kOther, kLine);
-    persist(kOther + 8, kThird);
     persist(kLine);
-    persist(kThird);
+    persist(kBehind);
+    persist(kOther, kLine);
+    persist(kOther + 8, kBehind);
+  }
+  void store_between() {
+    store(second, kBetween, 7);
+    store(second, kBetween + 64, 7);
   }
 };
-constexpr std::uint64_t kBetween = kLine + 256;
 
 TEST(Unreferenced, StoreToMemoryThatNothingLeadsToIsANote) {
   Objects trace;
-  trace.store(trace.second, kBetween, 7);
-  trace.store(trace.second, kBetween + 64, 7);
+  trace.store_between();
   EXPECT_EQ(trace.check(), Found{"never-flushed:unreferenced 11 x2"});
 }
 
 TEST(Unreferenced, StoreIsReportedIfAPointerLeadsToItsRun) {
   Objects trace;
   trace.persist(kOther + 16, kBetween + 64);
-  trace.store(trace.second, kBetween, 7);
-  trace.store(trace.second, kBetween + 64, 7);
+  trace.store_between();
   EXPECT_EQ(trace.check(), Found{"never-flushed 11 x2"});
 }
 
@@ -298,28 +302,101 @@ TEST(Unreferenced, PointerRightBehindTheRunLeadsElsewhere) {
 TEST(Unreferenced, StoreIsReportedIfAnOffsetLeadsToIt) {
   Objects trace;
   trace.persist(kOther + 16, kBetween - kPmBase);
-  trace.store(trace.second, kBetween, 7);
-  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+  trace.store_between();
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11 x2"});
 }
 
 TEST(Unreferenced, StoreIsReportedIfItsMemoryWasLoaded) {
   Objects trace;
   trace.access(trace.load_site, kBetween + 8);
+  trace.store_between();
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11 x2"});
+}
+
+// An array's element, for example: the program has pointers to the array and to other objects.
+TEST(Unreferenced, StoreIsReportedIfNoObjectBeginsInTheNextLine) {
+  Objects trace;
   trace.store(trace.second, kBetween, 7);
   EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
 }
 
-TEST(Unreferenced, StoreIsReportedBehindTheLastReferencedMemory) {
+TEST(Unreferenced, StoreIsReportedIfNoObjectIsBelow) {
   Objects trace;
-  trace.store(trace.second, kThird + 256, 7);
+  trace.persist(kOther + 16, kLine - 64);
+  trace.store(trace.second, kLine - 128, 7);
   EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
 }
 
 TEST(Unreferenced, StoreIsReportedIfOneOfItsRunsIsReferenced) {
   Objects trace;
   trace.store(trace.second, kLine + 8, 7);
+  trace.store_between();
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11 x3"});
+}
+
+// The same objects, to which the words lead that one source line stores at kOther.
+struct Numbers : CheckedTrace {
+  Numbers() {
+    persist(kLine);
+    persist(kBehind);
+  }
+  void persist_number(std::uint64_t number) {
+    store(site_, kOther + 8 * count_++, number);
+    clwb(kOther);
+    sfence();
+  }
+  void persist_offsets() {
+    persist_number(kLine - kPmBase);
+    persist_number(kBehind - kPmBase);
+  }
+  Found found() {
+    store(second, kBetween, 7);
+    store(second, kBetween + 64, 7);
+    return check();
+  }
+
+ private:
+  const std::uint32_t site_ = at(70, SiteKind::kStore, 8);
+  std::uint32_t count_ = 0;
+};
+const Found kNote{"never-flushed:unreferenced 11 x2"}, kReported{"never-flushed 11 x2"};
+
+TEST(Unreferenced, OffsetsLeadToObjects) {
+  Numbers trace;
+  trace.persist_offsets();
+  trace.persist_number(0);
+  trace.persist_number(kLine | std::uint64_t{1} << 60 | 1);  // a pointer with tag bits
+  EXPECT_EQ(trace.found(), kNote);
+}
+
+// Texts, counters, sizes, keys.
+TEST(Unreferenced, NumbersThatMayBeOffsetsByAccidentLeadNowhere) {
+  const std::uint64_t region = 1 << 20;
+  for (const std::uint64_t other : {std::uint64_t{1}, std::uint64_t{8}, kBehind - kPmBase + 4,
+                                    kBehind - kPmBase + 64, region, region + 8}) {
+    Numbers before, after;
+    before.persist_number(other);
+    before.persist_offsets();
+    EXPECT_EQ(before.found(), kReported) << other;
+    after.persist_offsets();
+    after.persist_number(other);
+    EXPECT_EQ(after.found(), kReported) << other;
+  }
+}
+
+TEST(Unreferenced, OffsetOfMemoryNotYetStoredToLeadsNowhere) {
+  CheckedTrace trace;
+  const std::uint32_t size = trace.at(70, SiteKind::kStore, 8);
+  trace.persist(kLine);
+  for (const std::uint64_t target : {kLine, kBehind}) {
+    trace.store(size, kOther, target - kPmBase);
+    trace.clwb(kOther);
+    trace.sfence();
+  }
+  trace.persist(kBehind);
   trace.store(trace.second, kBetween, 7);
-  EXPECT_EQ(trace.check(), Found{"never-flushed 11 x2"});
+  trace.store(trace.second, kBetween + 64, 7);
+  EXPECT_EQ(trace.check(), kReported);
 }
 
 TEST(NeverFlushed, StoreToMemoryThatIsFreedLaterIsNotReported) {

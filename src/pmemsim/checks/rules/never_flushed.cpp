@@ -39,15 +39,19 @@ ByPlace stores_by_place(Findings& findings, const Lines& lines, const Allocation
   return places;
 }
 
-// True if references lead to memory below and above each run of adjacent lines, and none into it.
-bool are_unreferenced(std::vector<Line> lines, const std::vector<std::uint64_t>& references) {
+// True if, for each run of adjacent lines, none of `words` leads into it, and `objects` are below
+// it and in the line behind it.
+bool are_unreferenced(std::vector<Line> lines, const std::vector<std::uint64_t>& words,
+                      const std::vector<std::uint64_t>& objects) {
   std::ranges::sort(lines, {}, &Line::number);
   for (std::size_t i = 0; i < lines.size();) {
     std::size_t end = i + 1;
     while (end < lines.size() && lines[end].number <= lines[end - 1].number + 1) ++end;
-    const auto next = std::ranges::lower_bound(references, lines[i].address());
-    if (next == references.begin() || next == references.end()) return false;
-    if (*next < lines[end - 1].address() + kLineBytes) return false;
+    const std::uint64_t behind = lines[end - 1].number + 1;
+    const auto into = std::ranges::lower_bound(words, lines[i].address());
+    if (into != words.end() && *into < Line{behind}.address()) return false;
+    if (objects.empty() || objects.front() >= lines[i].number) return false;
+    if (!std::ranges::binary_search(objects, behind)) return false;
     i = end;
   }
   return true;
@@ -56,15 +60,17 @@ bool are_unreferenced(std::vector<Line> lines, const std::vector<std::uint64_t>&
 }  // namespace
 
 void report_never_flushed(Findings& findings, const Lines& lines, const Allocations& allocations,
-                          const Image& memory, const Touched& loaded) {
+                          const StoredReferences& references, const Image& memory,
+                          const Touched& loaded) {
   const ByPlace places = stores_by_place(findings, lines, allocations);
   if (places.empty()) return;
-  const std::vector<std::uint64_t> references = allocations.references(memory);
+  const std::vector<std::uint64_t> words = allocations.references(memory);
+  const std::vector<std::uint64_t> objects = references.targets();
   for (const auto& [place, stores] : places) {
     const bool unreferenced =
         std::ranges::none_of(stores.lines,
                              [&](Line line) { return loaded.contains(line.address()); }) &&
-        are_unreferenced(stores.lines, references);
+        are_unreferenced(stores.lines, words, objects);
     const Reason reason = unreferenced ? Reason::kUnreferenced : Reason::kNone;
     for (const At& at : stores.first) findings.add(Kind::kNeverFlushed, reason, at);
   }

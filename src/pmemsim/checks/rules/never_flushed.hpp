@@ -11,13 +11,15 @@
 //       number from another source line or caller, with other stores to PM between both.
 //   N3  unreferenced: the memory may have been freed. No 8-byte word of PM has, at the end, an
 //       address or an offset (from its PM region's begin) within the stores of this source line and
-//       call path. Such words lead to memory both below and above it, and the program has loaded
-//       nothing from it.
+//       call path, and the program has loaded nothing from it. The program has stored references
+//       (stored_references.hpp) to memory below it and to the line behind each of its runs of
+//       lines, as if these were objects of one allocator.
 #pragma once
 
 #include "pmemsim/checks/rules/allocations.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
 #include "pmemsim/checks/rules/lines.hpp"
+#include "pmemsim/checks/rules/stored_references.hpp"
 #include "pmemsim/checks/rules/touched.hpp"
 #include "pmemsim/common/image.hpp"
 
@@ -26,6 +28,7 @@ namespace pmemsim::check {
 // Reports the findings when all threads have ended. `memory`: contents at the end; `loaded`: lines
 // of PM that the program has loaded from.
 void report_never_flushed(Findings& findings, const Lines& lines, const Allocations& allocations,
-                          const Image& memory, const Touched& loaded);
+                          const StoredReferences& references, const Image& memory,
+                          const Touched& loaded);
 
 }  // namespace pmemsim::check

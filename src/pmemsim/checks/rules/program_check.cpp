@@ -26,6 +26,7 @@
 #include "pmemsim/checks/rules/read_values.hpp"
 #include "pmemsim/checks/rules/region_check.hpp"
 #include "pmemsim/checks/rules/reply_check.hpp"
+#include "pmemsim/checks/rules/stored_references.hpp"
 #include "pmemsim/checks/rules/touched.hpp"
 #include "pmemsim/common/error.hpp"
 #include "pmemsim/common/image.hpp"
@@ -62,6 +63,7 @@ struct Program {
         order(file.metadata().threads, file.metadata().sync_objects),
         allocations(findings, order, file.metadata()),
         logged(file.metadata()),
+        references(file.metadata().pm_regions, file.sites().sites().size()),
         redo(file.metadata().log() == trace::ProgramLog::kRedo),
         follows_values(file.metadata().threads > 1 || has_replies(file)),
         checks_replies(has_replies(file) && !options.eadr),
@@ -92,6 +94,7 @@ struct Program {
   LineTable<bool> log_lines;         // Lines that a software log has written
   Touched touched;                   // Volatile memory that the program has accessed
   Touched loaded;                    // PM that the program has loaded from
+  StoredReferences references;
   bool redo;
   bool follows_values;  // The data flow from PM is known
   bool checks_replies;
@@ -269,6 +272,7 @@ class Thread {
     const FlushCheck::By by{by_program_itself(), regions_.open(), lock};
     if (by.program) store_of_program(now, by);
     check_pointers(now, by);
+    note_reference();
     store_lines(now, by);
     if (program_.checks_replies && by.program && !by.in_region && !by.lock) {
       replies_.stores().store(now, operation_.address, operation_.size);
@@ -361,6 +365,13 @@ class Thread {
         program_.findings.add(Kind::kVolatilePointer, Reason::kNone, now);
       }
     }
+  }
+
+  void note_reference() {
+    if (operation_.size != kWordBytes || operation_.address % kWordBytes != 0) return;
+    std::uint64_t word = 0;
+    std::memcpy(&word, operation_.value, sizeof(word));
+    program_.references.store(operation_.site, operation_.address, word, program_.flushes.lines);
   }
 
   void flush() {
@@ -562,8 +573,8 @@ Report check_program(const trace::TraceFile& trace, const Options& options,
   Program program(trace, options);
   Walk(program).go(progress);
   FlushCheck::finish(program.findings, program.flushes);
-  report_never_flushed(program.findings, program.flushes.lines, program.allocations, program.memory,
-                       program.loaded);
+  report_never_flushed(program.findings, program.flushes.lines, program.allocations,
+                       program.references, program.memory, program.loaded);
   LateStores::finish(program.late_stores);
   program.flushed_later.finish();
   RaceCheck::finish(program.findings, program.races, program.call_marks);
