@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from host_instructions import whole_instructions
 from pins.configurations import FOLDER
 from pmemsim import profile
 from pmemsim.profiling import Profile
+from pmemsim.simulation import configure
 from support import CAUSES, long_except, pmemsim
 
 SOURCE = Path(__file__).with_name("slow_lines.c")
@@ -122,6 +124,17 @@ def test_profiled_run_has_the_statistics_of_a_plain_run() -> None:
         plain = run(path, design=design, machine="asap")
         found = profile(path, design=design, machine="asap")
         assert found.result.statistics == plain.statistics
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("design", ["sw-undo", "asap"])
+@pytest.mark.parametrize("recording", ["one_thread", "four_threads"])
+def test_profile_takes_at_most_one_and_a_half_times_the_host_instructions(
+    recording: str, design: str, tmp_path: Path
+) -> None:
+    trace, configuration = FOLDER / "recordings" / f"{recording}.pmt", configure(design, "asap")
+    plain = whole_instructions(trace, configuration, "run", tmp_path)
+    assert plain < whole_instructions(trace, configuration, "profile", tmp_path) <= 1.5 * plain
 
 
 def test_json_has_the_rows_of_each_run(program: Path, tmp_path: Path) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import kanata
 import track_events
+from host_instructions import Work, whole_instructions
 from pins.configurations import BACKENDS, DESIGNS, FOLDER, configuration, recording
-from pmemsim import _core
 from pmemsim.errors import Error
 from pmemsim.simulation import Result, configure, simulate
 from pmemsim.timelines import LAST_PS, Bounds, Format, Timeline, write_timeline
@@ -267,48 +264,16 @@ def test_program_without_regions_has_no_slowest(tmp_path: Path) -> None:
 # ---- The cost
 
 
-# This script loads the simulator alone, since the package would take long under valgrind.
-_SCRIPT = """
-import importlib.util, json, sys, types
-spec = importlib.util.spec_from_file_location("_core", sys.argv[1])
-core = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(core)
-settings = [types.SimpleNamespace(**each) for each in json.loads(sys.argv[3])]
-configuration = core.Configuration(settings)
-trace = core.TraceFile(sys.argv[2])
-if sys.argv[4] == "run":
-    core.simulate(trace, configuration, None, [], None)
-else:
-    core.write_timeline(
-        trace, configuration, core.TimelineBounds(0, 2**63 - 1, 0, 0, 0), sys.argv[4] == "kanata",
-        sys.argv[5], None,
-    )
-"""
-
-
-def _instructions(design: str, what: str, path: Path) -> int:
-    """Return the host instructions of a run, from the machine's assembly to the written file."""
-    settings = [vars(setting) for setting in configure(design, "asap").settings]
-    function = "simulate" if what == "run" else "write_timeline"
-    done = subprocess.run(
-        [
-            "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-            f"--toggle-collect=pmemsim::{function}(*", sys.executable, "-S", "-c", _SCRIPT,
-            str(_core.__file__), str(_SHORT), json.dumps(settings), what, str(path),
-        ],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    assert found
-    return int(found[1])
+def _instructions(design: str, what: Work, path: Path) -> int:
+    return whole_instructions(_SHORT, configure(design, "asap"), what, path)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("design", ["sw-undo", "asap"])
 def test_timeline_takes_at_most_twice_the_host_instructions(design: str, tmp_path: Path) -> None:
     plain = _instructions(design, "run", tmp_path / "t")
-    for what in ("perfetto", "kanata"):
+    formats: tuple[Work, ...] = ("perfetto", "kanata")
+    for what in formats:
         assert plain < _instructions(design, what, tmp_path / "t") <= 2 * plain
 
 

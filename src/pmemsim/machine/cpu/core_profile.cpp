@@ -35,7 +35,6 @@ CoreProfile::CoreProfile(TimeProfile& profile, const StoreQueue& stores, const C
       clock_(clock),
       alone_(alone),
       calls_(profile.contexts(), profile.sites(), profile.marks()),
-      last_rows_(profile.sites().sites().size()),
       in_flight_mask_(std::bit_ceil(parameters.rob_entries * 4) - 1),
       in_flight_(std::size_t{in_flight_mask_} + 1),
       details_(in_flight_.size()),
@@ -48,12 +47,12 @@ CoreProfile::CoreProfile(TimeProfile& profile, const StoreQueue& stores, const C
 }
 
 inline std::uint32_t CoreProfile::find_row(std::uint32_t site, bool log) {
-  LastRow& last = last_rows_[site];
   const trace::Contexts::Node path = calls_.context();
-  if (last.path != path || last.log != log) {
-    last = {path, log, profile_.row_of({path, site}, log)};
+  KnownRow& known = known_rows_[(site + path * 61) % kKnownRows];
+  if (known.site != site || known.path != path || known.log != log) {
+    known = {path, site, log, profile_.row_of({path, site}, log)};
   }
-  return last.row;
+  return known.row;
 }
 
 void CoreProfile::begin_operation(const trace::Operation& operation, const FrontEnd& front) {

@@ -211,13 +211,16 @@ class CoreProfile {
   const bool alone_;
   trace::CallStack calls_;
 
-  // The row that each site had last, with its call path.
-  struct LastRow {
+  // Rows that were found before, so that most operations find theirs without a hash table. Two keys
+  // with the same entry overwrite each other.
+  struct KnownRow {
     trace::Contexts::Node path = UINT32_MAX;
+    std::uint32_t site = 0;
     bool log = false;
     std::uint32_t row = 0;
   };
-  std::vector<LastRow> last_rows_;
+  static constexpr std::size_t kKnownRows = 1024;
+  std::array<KnownRow, kKnownRows> known_rows_{};
 
   std::uint64_t position_ = 0;  // number of the operation that is being dispatched
   std::uint32_t row_ = 0;       // its row

@@ -33,7 +33,9 @@ class RequestStages {
   };
   // Returns the parts of an interval in which writes were in these stages.
   Amounts between(Time from, Time until) const {
-    if (until <= from) return {};
+    // In most stalls, no write has been in a stage since `from`.
+    const Change& latest = changes_.back();
+    if (until <= from || (latest.when <= from && latest.stage == Stage::kNone)) return {};
     const Amounts begin = before(from), end = before(until);
     return {end.queue - begin.queue, end.backend - begin.backend};
   }

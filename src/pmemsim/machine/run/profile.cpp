@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "pmemsim/analysis/flush_functions.hpp"
@@ -78,9 +79,20 @@ class Report {
   }
 
  private:
-  bool outside_program(std::uint32_t line) const {
-    return sites_.string(sites_.line(line).file).starts_with("library/") ||
-           trace::in_system_header(sites_, line);
+  // A line of the recording's table of sites, whose text is compared only once.
+  struct KnownLine {
+    bool outside_program;
+    std::uint32_t place;  // number of its place, or kNoPlace
+  };
+  static constexpr std::uint32_t kNoPlace = UINT32_MAX;
+
+  KnownLine& known(std::uint32_t line) {
+    const auto [found, fresh] = lines_.try_emplace(line);
+    if (fresh) {
+      const bool library = sites_.string(sites_.line(line).file).starts_with("library/");
+      found->second = {library || trace::in_system_header(sites_, line), kNoPlace};
+    }
+    return found->second;
   }
 
   void add(const TimeProfile::Row& row) {
@@ -99,26 +111,30 @@ class Report {
 
   std::vector<std::uint32_t> calls_of(const Contexts::Call& at) {
     const Contexts::Call line = profile_.contexts().outside(at, [this](std::uint32_t called) {
-      return outside_program(called) || (functions_.persists(called) && !functions_.stores(called));
+      return known(called).outside_program || (functions_.persists(called) && !functions_.stores(called));
     });
     std::vector<std::uint32_t> calls{number_of(line.line)};
     for (Contexts::Node node = line.parent; node != Contexts::kRoot;
          node = profile_.contexts()[node].parent) {
       const std::uint32_t caller = profile_.contexts()[node].line;
-      if (!outside_program(caller)) calls.push_back(number_of(caller));
+      if (!known(caller).outside_program) calls.push_back(number_of(caller));
     }
     return calls;
   }
   std::uint32_t number_of(std::uint32_t line) {
-    return numbers_
-        .try_emplace(trace::location_of(sites_, line), static_cast<std::uint32_t>(numbers_.size()))
-        .first->second;
+    std::uint32_t& place = known(line).place;
+    if (place == kNoPlace) {
+      const auto next = static_cast<std::uint32_t>(numbers_.size());
+      place = numbers_.try_emplace(trace::location_of(sites_, line), next).first->second;
+    }
+    return place;
   }
 
   const TimeProfile& profile_;
   const trace::SiteTable& sites_;
   trace::FlushFunctions functions_;
   std::map<trace::SourceLocation, std::uint32_t> numbers_;
+  std::unordered_map<std::uint32_t, KnownLine> lines_;
   // By account and cause, whether other threads waited for a lock, and places of the calls.
   using Key =
       std::tuple<std::pair<std::size_t, std::string_view>, bool, std::vector<std::uint32_t>>;
