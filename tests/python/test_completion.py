@@ -92,6 +92,8 @@ def test_commands_and_options_complete(file: Path) -> None:
         ("pmemsim show statistic pm.writes_mer", ["pm.writes_merged"]),
         ("pmemsim completion z", ["zsh"]),
         ("pmemsim run hashmap_l", ["hashmap_lowlevel"]),
+        ("pmemsim run exa", ["example:hashmap", "example:queue"]),
+        ("pmemsim run example:q", ["queue"]),  # the shell takes `example:` for another word
         ("pmemsim run --plot x.png hashmap_l", ["hashmap_lowlevel"]),  # behind an option's value
         ("pmemsim crash --stress hashmap_l", ["hashmap_lowlevel"]),  # behind a flag
         ("pmemsim crash --workloads queue,hashmap_l", ["queue,hashmap_lowlevel"]),
@@ -123,6 +125,7 @@ ZSH_LINES = [
     ("pmemsim run q --set run.lock_order=s", "pmemsim run q --set run.lock_order=simulated "),
     ("pmemsim show machine pmw", "pmemsim show machine pmweaver "),
     ("pmemsim check q --model g", "pmemsim check q --model guarantees "),
+    ("pmemsim run example:q", "pmemsim run example:queue "),
 ]
 
 

@@ -12,7 +12,7 @@ from pmemsim.cli.command import argument, declared
 from pmemsim.cli.help import is_option, name_of
 from pmemsim.declared_statistics import statistics
 from pmemsim.errors import Error, did_you_mean
-from pmemsim.installation import version
+from pmemsim.installation import examples, version
 from pmemsim.presets import preset_names
 from pmemsim.reproduction.papers import load_paper, paper_names
 from pmemsim.workload_runs import HINTS, MIXES, OPTIMISATIONS, workloads
@@ -63,7 +63,7 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "DESIGN": lambda: preset_names("design"),
     "BACKEND": lambda: ["none", *preset_names("backend")],
     "MACHINE": lambda: preset_names("machine"),
-    "TARGET": workloads,
+    "TARGET": lambda: [*workloads(), *(f"example:{name}" for name in examples())],
     "WORKLOAD": workloads,
     "KEY": lambda: [f"{each.key}=" for each in _core.parameters()],
     "STATISTIC": statistics,
