@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pmemsim.advice.advise import Advice
+    from pmemsim.api.exchange import import_champsim, import_pmemcheck, pack, replay
     from pmemsim.api.experiments import matrix, reproduce, sweep
     from pmemsim.api.runs import compare, profile, run, timeline
     from pmemsim.api.verification import advise, check, crash
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pmemsim.errors import CheckFailed, ConfigError, Error, RecordError, StuckError, TraceError
     from pmemsim.installation import examples
     from pmemsim.matrices import Matrix
+    from pmemsim.packing import Replay
     from pmemsim.profiling import Profile
     from pmemsim.recording import record, record_workload
     from pmemsim.reproduction.run import Reproduction
@@ -57,6 +59,7 @@ __all__ = [
     "Profile",
     "Recipe",
     "RecordError",
+    "Replay",
     "Reproduction",
     "Result",
     "StuckError",
@@ -75,12 +78,16 @@ __all__ = [
     "designs",
     "examples",
     "experiments",
+    "import_champsim",
+    "import_pmemcheck",
     "machines",
     "matrix",
+    "pack",
     "parameters",
     "profile",
     "record",
     "record_workload",
+    "replay",
     "reproduce",
     "run",
     "simulate",
@@ -103,6 +110,7 @@ _MODULES = {
     "Profile": "profiling",
     "Recipe": "targets",
     "RecordError": "errors",
+    "Replay": "packing",
     "Reproduction": "reproduction.run",
     "Result": "simulation",
     "StuckError": "errors",
@@ -120,12 +128,16 @@ _MODULES = {
     "designs": "catalogue",
     "examples": "installation",
     "experiments": "catalogue",
+    "import_champsim": "api.exchange",
+    "import_pmemcheck": "api.exchange",
     "machines": "catalogue",
     "matrix": "api.experiments",
+    "pack": "api.exchange",
     "parameters": "catalogue",
     "profile": "api.runs",
     "record": "recording",
     "record_workload": "recording",
+    "replay": "api.exchange",
     "reproduce": "api.experiments",
     "run": "api.runs",
     "simulate": "simulation",

@@ -52,6 +52,12 @@ def check_writable(path: Path) -> None:
         raise Error(f"{path}: the folder {path.parent} is not writable")
 
 
+def check_trace_name(path: Path) -> None:
+    """Raise an `Error` if the path isn't that of a recording."""
+    if path.suffix != ".pmt":
+        raise Error(f"{path}: a trace's name must end with .pmt")
+
+
 def overwritten(outputs: Iterable[Path], inputs: Iterable[Path]) -> list[str]:
     """Report outputs that would replace an input or each other."""
     taken = {os.path.realpath(path) for path in inputs}

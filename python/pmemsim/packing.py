@@ -18,20 +18,27 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pmemsim.comparison import Comparison
 from pmemsim.errors import Error, Problems
 from pmemsim.files import cache_dir, replacing, temporary_folder
-from pmemsim.installation import version
+from pmemsim.installation import examples, version
+from pmemsim.jobs import Outcome
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import Preset, Setting
-from pmemsim.simulation import Configuration, Result, configure, simulate
+from pmemsim.reproduction.metrics import METRICS
+from pmemsim.results import Results
+from pmemsim.simulation import Configuration, Result, simulate
+from pmemsim.sweeping.points import configuration_of
 from pmemsim.trace import Trace
 
-COMMANDS = ("run", "compare", "sweep")
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMMANDS = ("run", "compare", "sweep", "matrix", "reproduce")
 """Commands whose results can be packed."""
 _FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -107,6 +114,7 @@ def pack(results: Sequence[Path], output: Path, recordings: Sequence[Path] = ())
         *recordings,
         *(path for path in named if path.suffix == ".pmt"),
         *(trace for path in results for trace in sorted(path.resolve().parent.glob("*.pmt"))),
+        *examples().values(),
         cache_dir() / "traces",
     ]
     found = _find(set(wanted), places)
@@ -190,23 +198,65 @@ def _read_result(path: Path) -> PackedResult:
 
 def _runs_of(document: Mapping[str, Any]) -> Iterator[PackedRun]:
     """Yield the simulations of a command's results."""
-    if document["command"] == "sweep":
+    command = document["command"]
+    if command == "sweep":
         for point in _measured_points(document):
             yield _run_of_point(point, document["units"])
-        return
-    for run in [document] if document["command"] == "run" else document["runs"]:
-        settings = {key: each["value"] for key, each in run["configuration"].items()}
-        yield _packed_run({**run, "settings": settings})
+    elif command == "matrix":
+        for cell in _simulated_cells(document):
+            yield _packed_run({**cell, "settings": _values(_configuration_of(cell, document))})
+    elif command == "reproduce":
+        for value in _simulated_values(document):
+            configuration = document["configurations"][value["configuration"]]
+            yield _packed_run({**value, "settings": _values(configuration)})
+    else:
+        for run in [document] if command == "run" else document["runs"]:
+            yield _packed_run({**run, "settings": _values(run["configuration"])})
+
+
+def _values(configuration: Mapping[str, Any]) -> dict[str, str]:
+    return {key: each["value"] for key, each in configuration.items()}
 
 
 def _simulations_of(document: Mapping[str, Any]) -> int:
-    if document["command"] == "sweep":
+    command = document["command"]
+    if command == "sweep":
         return len(_measured_points(document))
-    return 1 if document["command"] == "run" else len(document["runs"])
+    if command == "matrix":
+        return len(_simulated_cells(document))
+    if command == "reproduce":
+        return len(_simulated_values(document))
+    return 1 if command == "run" else len(document["runs"])
 
 
 def _measured_points(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [point for point in document["points"] if point["status"] == "ok"]
+
+
+def _simulated_cells(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a matrix's cells with a simulation, then the baseline's that aren't among them."""
+    cells = [cell for cell in document["cells"] if cell["trace_hash"]]
+    baseline = document["baseline"]
+    known = {cell["trace_hash"] for cell in cells if cell["design"] == baseline}
+    lacking = {cell["trace_hash"]: cell for cell in cells if cell["speedup"] is not None}
+    return cells + [
+        {**cell, "design": baseline} for hash_, cell in lacking.items() if hash_ not in known
+    ]
+
+
+def _configuration_of(cell: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = document["configurations"][cell["design"]]
+    return found
+
+
+def _simulated_values(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the values of papers' experiments that have a simulation, each simulation once."""
+    found = {
+        (value["trace_hash"], value["configuration"]): value
+        for value in reversed(document["values"])
+        if value["configuration"] is not None
+    }
+    return list(reversed(found.values()))
 
 
 def _packed_run(packed: Mapping[str, Any]) -> PackedRun:
@@ -220,15 +270,9 @@ def _packed_run(packed: Mapping[str, Any]) -> PackedRun:
 
 
 def _run_of_point(point: Mapping[str, Any], units: Mapping[str, str]) -> PackedRun:
-    axes = point["axes"]
-    overrides = {
-        key: f"{value}{units.get(key, '')}" if not isinstance(value, bool) else value
-        for key, value in axes.items()
-        if "." in key
-    }
-    configuration = configure(axes["design"], axes["machine"], overrides)
+    configuration = configuration_of(point, units)
     return PackedRun(
-        str(axes["workload"]),
+        str(point["axes"]["workload"]),
         configuration.design.name,
         configuration.machine.name,
         str(point["trace_hash"]),
@@ -300,6 +344,48 @@ class Replayed:
         }
 
 
+@dataclass(frozen=True)
+class Replay(Results):
+    """Packed results that were simulated again, and the values that differ.
+
+    Example:
+        `pmemsim.replay("figure.pmpack").equal`
+    """
+
+    packed_version: str
+    """The version of pmemsim that made the pack."""
+    results: tuple[Replayed, ...] = field(repr=False)
+    """Each packed result with its differences."""
+    command: ClassVar = "replay"
+
+    @property
+    def title(self) -> str:
+        """Count the results, and the values that differ."""
+        results, values = len(self.results), len(self.to_frame())
+        return f"results: {results}, values that differ: {values}"
+
+    @property
+    def equal(self) -> bool:
+        """Return whether all numbers are equal to the bit."""
+        return not any(each.differences for each in self.results)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each value that differs, with the packed and the new value."""
+        import pandas as pd
+
+        rows = [
+            (each.result.name, one.name, one.packed, one.now)
+            for each in self.results
+            for one in each.differences
+        ]
+        return pd.DataFrame(rows, columns=["result", "value", "packed", "now"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values for `--json` (keys: docs/reference/results.md)."""
+        results = [each.to_dict() for each in self.results]
+        return {"packed_version": self.packed_version, "results": results}
+
+
 class Pack:
     """A pack that has been opened, with its recordings in a temporary folder."""
 
@@ -351,7 +437,7 @@ class Pack:
 
     def replay(
         self, jobs: int | None = None, progress: Callable[[int, float], None] | None = None
-    ) -> list[Replayed]:
+    ) -> Replay:
         """Simulate all results again, and compare each number."""
 
         def task(run: PackedRun) -> Callable[[Report], Result]:
@@ -362,7 +448,10 @@ class Pack:
             return simulated
 
         found = iter(run_all([task(run) for run in self.runs], jobs, progress))
-        return [_compared(each, [next(found) for _ in each.runs]) for each in self.results]
+        return Replay(
+            self.version,
+            tuple(_compared(each, [next(found) for _ in each.runs]) for each in self.results),
+        )
 
 
 @contextmanager
@@ -392,13 +481,64 @@ def _compared(packed: PackedResult, found: Sequence[Result]) -> Replayed:
     elif packed.command == "compare":
         designs = tuple(dict.fromkeys(run.design for run in packed.runs))
         now = Comparison(tuple(found), designs).to_dict()
-    else:
+    elif packed.command == "sweep":
         # A sweep's axes and speedups follow from its numbers.
         points = _measured_points(document)
         document = {"points": [_numbers(each) for each in points]}
         each_now = zip(found, points, strict=True)
         now = {"points": [_numbers_of_point(run, point) for run, point in each_now]}
+    elif packed.command == "matrix":
+        document, now = _cells(document, found)
+    else:
+        document, now = _metrics(packed, found)
     return Replayed(packed, tuple(_differences("", document, json.loads(json.dumps(now)))))
+
+
+def _cells(
+    document: Mapping[str, Any], found: Sequence[Result]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a matrix's numbers that are simulated, packed and now; crashes aren't repeated."""
+    cells = [cell for cell in document["cells"] if cell["trace_hash"]]
+    runs = zip(_simulated_cells({**document}), found, strict=True)
+    base = {c["trace_hash"]: run for c, run in runs if c["design"] == document["baseline"]}
+
+    def now_of(cell: Mapping[str, Any], run: Result) -> dict[str, Any]:
+        over = base.get(cell["trace_hash"])
+        return {
+            "threads": run.threads,
+            "speedup": over.time_ns / run.time_ns if over else None,
+            "pm_write_bytes": run.pm_write_bytes,
+            "energy_nj": run.stats.get("energy.total_nj"),
+        }
+
+    now = [now_of(cell, run) for cell, run in zip(cells, found, strict=False)]
+    packed = [{key: cell[key] for key in each} for cell, each in zip(cells, now, strict=True)]
+    return {"cells": packed}, {"cells": now}
+
+
+def _metrics(
+    packed: PackedResult, found: Sequence[Result]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of a reproduction's simulations, packed and now.
+
+    Its entries are computed from them, and from what the paper published.
+    """
+    document = packed.document
+    outcomes = {
+        (value["trace_hash"], value["configuration"]): Outcome.of(run)
+        for value, run in zip(_simulated_values(document), found, strict=True)
+    }
+    before, now = {}, {}
+    for value in document["values"]:
+        key = value["trace_hash"], value["configuration"]
+        if key not in outcomes:
+            continue
+        parts = ("paper", "experiment", "ablation", "column", "design", "point", "benchmark",
+                 "group", "seed", "metric")  # fmt: skip
+        name = " ".join(str(value[part]) for part in parts if value[part] is not None)
+        before[name] = value["value"]
+        now[name] = METRICS[value["metric"]].of(outcomes[key])
+    return {"values": before}, {"values": now}
 
 
 def _numbers(point: Mapping[str, Any]) -> dict[str, Any]:

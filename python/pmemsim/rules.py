@@ -148,6 +148,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         *(needs(each, "PROGRAM", why="it is for a program of your own") for each in _OWN_PROGRAM),
         exclusive("--schedule", "--schedules"),
+        excludes(
+            "--json -", "PROGRAM",
+            why="the program itself can write to standard output; name a file",
+        ),
         exclusive("--hold", "--schedules", why="an operation's number is that of one schedule"),
     ),
     "check": (

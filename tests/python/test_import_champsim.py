@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+import pmemsim as package
+from pmemsim.champsim import import_champsim
 from pmemsim.errors import Error
-from pmemsim.import_champsim import import_champsim
 from pmemsim.trace import KINDS, Trace
 from support import LONG_TESTS, ROOT, bytes_of, pmemsim
 
@@ -251,3 +252,26 @@ def test_damaged_trace_is_converted_or_refused(tmp_path: Path) -> None:
             continue
         trace.verify()
         assert sum(each[2] for each in operations(trace)) <= len(whole) // RECORD_BYTES
+
+
+def test_function_converts_what_the_command_converts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.champsim").write_bytes(BY_HAND)
+    trace = package.import_champsim(
+        "t.champsim", "own.pmt", pm_ranges=["0x2000:0x3000"], skip=1, instructions=4, progress=False
+    )
+    bounds = ("--pm-range", "0x2000:0x3000", "--skip", "1", "--instructions", "4")
+    done = pmemsim("import", "champsim", "t.champsim", "-o", "theirs.pmt", *bounds, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert trace.hash == Trace(tmp_path / "theirs.pmt").hash
+    with pytest.raises(package.ConfigError) as error:
+        package.import_champsim("t.champsim", "t.champsim", pm_ranges=["3:2"], skip=-1)
+    assert sorted(error.value.problems) == [
+        "pm_range: 3:2: must be LO:HI in hexadecimal, as in 0x10000000:0x20000000, and at most "
+        "0x800000000000",
+        "skip: -1: must be at least 0",
+        "t.champsim: a trace's name must end with .pmt",
+        "t.champsim: this command already reads or writes this file; choose another name",
+    ]

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import pmemsim as package
 from pmemsim.errors import Error
-from pmemsim.import_pmemcheck import import_pmemcheck
+from pmemsim.pmemcheck import import_pmemcheck
 from pmemsim.trace import KINDS, Trace
 from support import LONG_TESTS, ROOT, pmemsim
 
@@ -254,3 +255,19 @@ def test_damaged_log_is_converted_or_refused(tmp_path: Path) -> None:
             assert str(error).startswith(f"{log}: ")
             continue
         assert trace.verify() == []
+
+
+def test_function_converts_what_the_command_converts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stack").write_bytes(b"before")
+    trace = package.import_pmemcheck(BY_HAND, "own.pmt", initial=["stack"])
+    arguments = (BY_HAND, "-o", "theirs.pmt", "--initial", "stack")
+    done = pmemsim("import", "pmemcheck", *arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert trace.hash == Trace(tmp_path / "theirs.pmt").hash
+    (fault, *_) = package.check(trace, progress=False).report.faults
+    assert fault.kind == "flushed-not-fenced"
+    with pytest.raises(package.ConfigError, match=r"own\.txt: a trace's name must end with \.pmt"):
+        package.import_pmemcheck(BY_HAND, "own.txt")

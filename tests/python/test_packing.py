@@ -7,18 +7,22 @@ import json
 import random
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
+import pmemsim as package
 from pmemsim.errors import Error
-from pmemsim.installation import version
+from pmemsim.installation import installed_dir, version
 from pmemsim.packing import opened, pack
 from pmemsim.presets import preset_names
+from pmemsim.reporting.page import page_of
 from pmemsim.simulation import configure
 from support import LONG_TESTS, ROOT, long_except, pmemsim
+from tiny_paper import write_paper
 
 RECORDINGS = ROOT / "tests" / "pins" / "recordings"
 ONE = RECORDINGS / "one_thread.pmt"
@@ -48,20 +52,38 @@ def by_hand(path: Path, stats: Mapping[str, float], **changes: Any) -> Path:  # 
     return path
 
 
-def results_of(folder: Path) -> list[Path]:
-    """Write results of each command that can be packed."""
+NAMES = ("run.json", "compare.json", "sweep.json", "matrix.json", "reproduce.json")
+
+
+def results_of(folder: Path, names: Sequence[str] = NAMES) -> list[Path]:
+    """Write results of commands that can be packed, by default of each."""
+    write_paper(folder / "tiny", regions=20)
     (folder / "sweep.yaml").write_text(
         f"axes: {{workload: {ONE}, design: [sw-undo, asap], machine: asap,\n"
         "       pm.wpq_entries: [16, 64], pm.latency_factor: [1, 2.5]}\n"
     )
-    for name, arguments in {
+    commands = {
         "run.json": ("run", ONE, "-d", "pmem-spec", "-m", "cxl", "-s", "core.rob_entries=64"),
         "compare.json": ("compare", ONE, FOUR, "-d", "sw-undo,asap@enc+veri", "-m", "asap"),
         "sweep.json": ("sweep", "sweep.yaml"),
-    }.items():
-        done = pmemsim(*arguments, "--json", name, cwd=folder)
+        "matrix.json": (
+            "matrix",
+            ONE,
+            "-d",
+            "asap,np,pmem-spec",
+            "-m",
+            "asap",
+            "--points",
+            "5",
+            "--jobs",
+            "1",
+        ),
+        "reproduce.json": ("reproduce", "./tiny", "--out", "figures", "--jobs", "1"),
+    }
+    for name in names:
+        done = pmemsim(*commands[name], "--json", name, cwd=folder)
         assert done.returncode == 0, done.stderr
-    return [folder / name for name in ("run.json", "compare.json", "sweep.json")]
+    return [folder / name for name in names]
 
 
 def test_pack_written_by_hand_replays_the_pinned_numbers(tmp_path: Path) -> None:
@@ -88,16 +110,15 @@ def test_results_of_each_command_replay_in_another_folder(tmp_path: Path) -> Non
     here.mkdir()
     there.mkdir()
     results_of(here)
-    names = ("run.json", "compare.json", "sweep.json")
-    done = pmemsim("pack", *names, "-o", there / "f.pmpack", "--recordings", RECORDINGS, cwd=here)
+    done = pmemsim("pack", *NAMES, "-o", there / "f.pmpack", "--recordings", RECORDINGS, cwd=here)
     assert done.returncode == 0, done.stderr
-    assert "results: 3, recordings: 2" in done.stdout
+    assert "results: 5, recordings: 6" in done.stdout
     shutil.rmtree(here)
     done = pmemsim("replay", "f.pmpack", "--json", "found.json", "--jobs", "1", cwd=there)
     assert done.returncode == 0, done.stderr
     found = json.loads((there / "found.json").read_text())
-    assert [each["simulations"] for each in found["results"]] == [1, 4, 8]
-    assert [each["differences"] for each in found["results"]] == [[], [], []]
+    assert [each["simulations"] for each in found["results"]] == [1, 4, 8, 4, 24]
+    assert [each["differences"] for each in found["results"]] == [[]] * len(NAMES)
 
 
 @pytest.mark.parametrize("design", long_except(preset_names("design"), "asap", "lad", "hops"))
@@ -108,12 +129,12 @@ def test_configuration_of_each_design_is_complete_in_the_pack(design: str, tmp_p
     assert done.returncode == 0, done.stderr
     pack([tmp_path / "r.json"], tmp_path / "f.pmpack", [RECORDINGS])
     with opened(tmp_path / "f.pmpack") as found:
-        (replayed,) = found.replay(1)
+        (replayed,) = found.replay(1).results
     assert replayed.differences == ()
 
 
 def test_same_results_give_the_same_pack(tmp_path: Path) -> None:
-    (results, *_) = results_of(tmp_path)
+    (results,) = results_of(tmp_path, ["run.json"])
     for name in ("a.pmpack", "b.pmpack"):
         pack([results], tmp_path / name, [ONE])
     assert (tmp_path / "a.pmpack").read_bytes() == (tmp_path / "b.pmpack").read_bytes()
@@ -121,12 +142,12 @@ def test_same_results_give_the_same_pack(tmp_path: Path) -> None:
 
 def test_recordings_beside_the_results_are_found(tmp_path: Path) -> None:
     shutil.copy(ONE, tmp_path / "renamed.pmt")
-    results, *_ = results_of(tmp_path)
+    (results,) = results_of(tmp_path, ["run.json"])
     assert pack([results], tmp_path / "f.pmpack") == 1
 
 
 def test_missing_recording_and_wrong_results_are_named_together(tmp_path: Path) -> None:
-    results, *_ = results_of(tmp_path)
+    (results,) = results_of(tmp_path, ["run.json"])
     done = pmemsim("pack", results.name, "-o", "f.pmpack", cwd=tmp_path)
     assert done.returncode == 2
     assert f"the recording of program with the hash {HASH} was not found" in done.stderr
@@ -204,7 +225,7 @@ def test_damaged_pack_is_replayed_or_refused(tmp_path: Path) -> None:
         damaged.write_bytes(content)
         try:
             with opened(damaged) as found:
-                assert all(not each.differences for each in found.replay(1))
+                assert all(not each.differences for each in found.replay(1).results)
         except Error as error:
             assert str(error).startswith(f"{damaged}: ")
 
@@ -215,3 +236,64 @@ def test_text_file_is_refused_as_pack(tmp_path: Path) -> None:
         done = pmemsim("replay", name, cwd=tmp_path)
         assert done.returncode == 2
         assert done.stderr.startswith(f"pmemsim: {name}: ")
+
+
+def test_python_packs_results_and_files_and_replays_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = package.run(ONE, design="asap", machine="asap", progress=False)
+    run.to_json("run.json")
+    assert package.pack([run, "run.json"], "f.pmpack", recordings=[RECORDINGS]) == 1
+    replay = package.replay("f.pmpack", jobs=1, progress=False)
+    assert replay.equal
+    assert replay.to_frame().empty
+    assert [each.result.name for each in replay.results] == ["run-0.json", "run.json"]
+    by_hand(Path("hand.pmpack"), {**PINNED, "pm.writes": 644})
+    other = package.replay("hand.pmpack", progress=False)
+    assert not other.equal
+    assert other.to_frame().values.tolist() == [["by_hand.json", "stats.pm.writes", 644, 643]]
+    assert other.title == "results: 1, values that differ: 1"
+    with pytest.raises(Error, match="name its file or folder with recordings"):
+        package.pack(run, "g.pmpack")
+    with pytest.raises(Error, match=r"results: .* must be results or files of results"):
+        package.pack([], "g.pmpack")
+
+
+def test_replay_of_a_matrix_and_of_a_paper_finds_changed_numbers(tmp_path: Path) -> None:
+    matrix, paper = results_of(tmp_path, NAMES[-2:])
+    found = json.loads(matrix.read_text())
+    found["cells"][0]["speedup"] += 1
+    matrix.write_text(json.dumps(found))
+    found = json.loads(paper.read_text())
+    found["values"][0]["value"] = 0
+    paper.write_text(json.dumps(found))
+    pack([matrix, paper], tmp_path / "f.pmpack", [RECORDINGS])
+    with opened(tmp_path / "f.pmpack") as packed:
+        replay = packed.replay(1)
+    first, second = replay.to_frame()["value"]
+    assert first == "cells[0].speedup"
+    assert second.startswith("values.tiny speed as measured NP ")
+
+
+COMMITTED = ROOT / "tests" / "formats" / "results.pmpack"
+"""Results of `run`, `compare` and `sweep`, and their recording, by version 0.1.0.
+
+Later versions must open them. Their numbers may differ.
+"""
+
+
+def test_committed_results_and_recording_are_opened(tmp_path: Path) -> None:
+    replay = package.replay(COMMITTED, jobs=1, progress=False)
+    assert [len(each.result.runs) for each in replay.results] == [1, 2, 4]
+    schema = json.loads((installed_dir() / "results.schema.json").read_text())
+    paths = []
+    with zipfile.ZipFile(COMMITTED) as archive:
+        for name in sorted(name for name in archive.namelist() if name.startswith("results/")):
+            document = json.loads(archive.read(name))
+            jsonschema.validate(document, schema)
+            paths.append(tmp_path / Path(name).name)
+            paths[-1].write_text(json.dumps(document))
+    page = page_of(paths)
+    assert page.count("<section>") == len(paths) + 1
+    assert package.pack(paths, tmp_path / "again.pmpack", recordings=[RECORDINGS]) == 1

@@ -18,8 +18,11 @@ from support import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 NAMES = [name for name in pmemsim.__all__ if name != "__version__"]
-WITH_OTHERS = ("record", "reproduce", "Reproduction")
-"""Names whose examples need a program of the user's own, or take minutes."""
+WITH_OTHERS = (
+    "Replay", "Reproduction", "import_champsim", "import_pmemcheck", "record", "replay",
+    "reproduce",
+)  # fmt: skip
+"""Names whose examples need a file of the user's own, or take minutes."""
 SLOW = ("check", "experiments")
 
 

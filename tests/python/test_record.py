@@ -91,6 +91,22 @@ def test_recording_without_persistent_memory_is_noted(tmp_path: Path, bare: Path
     assert "flushes of volatile memory │ 100 of 100:" in shown
 
 
+def test_json_of_a_recording_has_its_size_and_its_notes(tmp_path: Path, bare: Path) -> None:
+    arguments = ("record", "-o", tmp_path / "a.pmt", "--json")
+    done = pmemsim(*arguments, tmp_path / "a.json", "--", bare)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads((tmp_path / "a.json").read_text())["recordings"]
+    trace = package.Trace(tmp_path / "a.pmt")
+    assert (found["workload"], found["trace_hash"]) == ("bare", trace.hash)
+    assert (found["threads"], found["pm_regions"]) == (1, [])
+    assert found["bytes"] == trace.path.stat().st_size
+    (note,) = [note for note in found["notes"] if note.startswith("no memory of the program was")]
+    assert f"pmemsim: note: {note}" in done.stderr
+    refused = pmemsim(*arguments, "-", "--", bare)
+    assert refused.returncode == 2
+    assert "--json -: leave out PROGRAM; the program itself can write to" in refused.stderr
+
+
 def test_pm_hint_finds_the_end_of_its_mapping(tmp_path: Path, bare: Path) -> None:
     output = tmp_path / "bare.pmt"
     hints = ["--pm-hint", "500000000000", "--pm-hint", "0x600000000000"]

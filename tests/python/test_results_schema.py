@@ -28,6 +28,7 @@ FEW = ("--points", "20", "--jobs", "1")
 
 Arguments = tuple[str | Path, ...]
 CASES: dict[str, list[Arguments]] = {
+    "record": [("queue", "--regions", "2", "-o", "queue.pmt")],
     "run": [(FOUR, "-d", "asap", *ON_ASAP), (ONE, "-d", "sw-undo@verified-janus", "-m", "janus")],
     "compare": [
         (FOUR, ONE, "-d", "sw-undo,asap", *ON_ASAP),

@@ -17,6 +17,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import pmemsim as package
 from pmemsim.errors import Error
 from pmemsim.program_check import Finding, Report, check_program
 from pmemsim.sarif import Baseline, fingerprint, read_baseline, write_sarif
@@ -110,6 +111,19 @@ def test_baseline_written_by_hand_makes_the_finding_known(folder: Path) -> None:
     again = pmemsim("check", f"{PROGRAM}.pmt", "--baseline", "new.sarif", cwd=folder)
     assert again.returncode == 0
     assert "known from the baseline: 1 finding\n" in again.stdout
+
+
+def test_python_takes_the_baseline_of_the_command_and_writes_one(folder: Path) -> None:
+    trace = Trace(folder / RECORDING.name)
+    known = package.check(trace, baseline=BY_HAND, progress=False)
+    assert (known.found, known.gone, len(known.report.known)) == ([], 1, 1)
+    new = package.check(trace, progress=False)
+    assert new.found
+    new.to_sarif(folder / "own.sarif", trace)
+    assert package.check(trace, baseline=folder / "own.sarif", progress=False).found == []
+    (folder / "bad.sarif").write_text("text")
+    with pytest.raises(package.ConfigError, match=r"bad\.sarif: the file is not JSON"):
+        package.check(trace, baseline=folder / "bad.sarif")
 
 
 def test_finding_that_the_baseline_lacks_still_fails(folder: Path) -> None:

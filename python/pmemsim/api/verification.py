@@ -167,6 +167,7 @@ def check(
     keep_image: str | Path | None = None,
     suppress: str | Path | None = None,
     strict: bool = False,
+    baseline: str | Path | None = None,
     jobs: int | None = None,
     progress: Progress = True,
     **recipe: Unpack[Recipe],
@@ -197,6 +198,8 @@ def check(
         keep_image: A file for the rejected image, or the image of `image`.
         suppress: A file of intended findings, which are not reported.
         strict: Counts notes as errors: findings about which rules can't decide.
+        baseline: A file that `CheckResults.to_sarif` or `--sarif` wrote. Findings in it are in
+            `report.known`, and are no errors.
         jobs: Number of tasks at the same time; default: all host cores.
         progress: As in `run`.
         **recipe: How a workload is recorded: see `Recipe`. `seed` also selects random images.
@@ -212,7 +215,7 @@ def check(
         `pmemsim.check("queue", verify="own", budget=100).found`
     """
     problems = Problems()
-    check_outputs([keep_image], [trace, suppress], problems)
+    check_outputs([keep_image], [trace, suppress, baseline], problems)
     images = ImageChoice(
         None if budget is None else str(budget), without_each, image, recovery_image, delayed,
         hosts, fail, path_of(keep_image),
@@ -228,6 +231,7 @@ def check(
         strict=strict,
         recipe=given_recipe(recipe),
         jobs=jobs,
+        baseline=path_of(baseline),
     )
     request = choice.request(problems)
     found = recordings_of(trace, recipe, problems, seed_is_own=choice.seed_is_own)

@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from pmemsim.arguments import check_whole
+from pmemsim.champsim import import_champsim, range_of
 from pmemsim.cli.command import MEMORY, OUTPUT, TARGET, Command, Group, argument, declared, option
 from pmemsim.cli.console import out, run_with_progress
 from pmemsim.cli.options import Json, check_outputs, keep_inputs
 from pmemsim.errors import Problems
-from pmemsim.files import write_json
-from pmemsim.import_champsim import import_champsim
-from pmemsim.import_pmemcheck import import_pmemcheck
+from pmemsim.files import check_trace_name, write_json
+from pmemsim.pmemcheck import import_pmemcheck
 from pmemsim.trace import Trace
 
 app = typer.Typer(
@@ -25,7 +25,6 @@ app = typer.Typer(
 Output = Annotated[
     Path, option(OUTPUT, "--output", "-o", value="FILE", help="The trace to write (.pmt).")
 ]
-_MOST_ADDRESS = 1 << 47
 
 
 @app.command("champsim", cls=Command)
@@ -80,7 +79,7 @@ def champsim(
     _check_files(problems, source, output, json_path)
     check_whole(problems, "--skip", skip, 0)
     check_whole(problems, "--instructions", instructions, 1)
-    ranges = [_range(text, problems) for text in pm_ranges or []]
+    ranges = [range_of(text, problems) for text in pm_ranges or []]
     problems.raise_any()
     trace = run_with_progress(
         source.name,
@@ -139,22 +138,8 @@ def pmemcheck(
 def _check_files(problems: Problems, source: Path, output: Path, json_path: str | None) -> None:
     check_outputs(problems, json_path, files=[output])
     keep_inputs(problems, [output, json_path], [str(source)])
-    if output.suffix != ".pmt":
-        problems.add([f"{output}: a trace's name must end with .pmt"])
-
-
-def _range(text: str, problems: Problems) -> tuple[int, int]:
-    low, colon, high = text.partition(":")
-    try:
-        begin, end = int(low, 16), int(high, 16)
-    except ValueError:
-        colon, begin, end = "", 0, 0
-    if not colon or not 0 <= begin < end <= _MOST_ADDRESS:
-        problems.add([
-            f"--pm-range {text}: must be LO:HI in hexadecimal, as in 0x10000000:0x20000000, and at "
-            f"most {_MOST_ADDRESS:#x}"
-        ])  # fmt: skip
-    return begin, end
+    with problems.collected():
+        check_trace_name(output)
 
 
 def _report(command: str, source: Path, trace: Trace, json_path: str | None) -> None:

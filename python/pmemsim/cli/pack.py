@@ -10,7 +10,6 @@ from pmemsim.cli.command import OUTPUT, TARGET, argument, declared, option
 from pmemsim.cli.console import err, out, progress_of
 from pmemsim.cli.options import Jobs, Json, check_outputs, keep_inputs
 from pmemsim.errors import CheckFailed, Problems
-from pmemsim.files import write_json
 from pmemsim.installation import version
 from pmemsim.packing import opened, pack
 
@@ -20,7 +19,8 @@ _MOST_SHOWN = 10
 @declared
 def pack_command(
     results: Annotated[
-        list[Path], argument("RESULTS", "Files that --json of run, compare or sweep wrote.")
+        list[Path],
+        argument("RESULTS", "Files that --json of run, compare, sweep, matrix or reproduce wrote."),
     ],
     *,
     output: Annotated[
@@ -92,10 +92,9 @@ def replay_command(
         with progress_of([run.label for run in found.runs]) as progress:
             replayed = found.replay(jobs, progress)
     if json_path:
-        results = [each.to_dict() for each in replayed]
-        write_json("replay", {"packed_version": found.version, "results": results}, json_path)
+        replayed.to_json(json_path)
     sentences = []
-    for each in replayed:
+    for each in replayed.results:
         count = len(each.differences)
         differ = "1 value differs" if count == 1 else f"{count:,} values differ"
         what = differ if count else "equal"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import which
-from typing import Annotated
+from typing import Annotated, Any
 
 from pmemsim.arguments import check_whole
 from pmemsim.cli.command import EXPLORATION, MEMORY, OUTPUT, TARGET, argument, declared, option
 from pmemsim.cli.console import err, progress_of
-from pmemsim.cli.options import Recipe
+from pmemsim.cli.options import Json, Recipe, check_outputs
 from pmemsim.errors import Error, Problems
-from pmemsim.files import check_writable
+from pmemsim.files import check_trace_name, check_writable, write_json
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.parallel import Report, run_all
 from pmemsim.programs import KeepGoing
@@ -106,6 +106,7 @@ class _Options:
         help="Holds a thread behind one of its operations until no other thread can run. `check` "
             "prints both numbers, which are those of a recording of the same schedule.",
     )] = None  # fmt: skip
+    json_path: Json = None
 
 
 @declared
@@ -151,14 +152,18 @@ def record_command(
         workload, program = program[0], None
     kind = ["PROGRAM"] if program else ["WORKLOAD"] if workload else []
     problems = given.problems(*kind)
+    check_outputs(problems, options.json_path, files=[options.output])
     wanted = _schedules(options.schedules, options.recipe.schedule, problems)
+    made: Sequence[Trace] = ()
     if program:
-        _own(program, options, wanted, problems)
+        made = _own(program, options, wanted, problems)
     elif options.all_workloads:
-        _all(options, wanted, problems)
+        made = _all(options, wanted, problems)
     elif workload is not None:
-        _one(workload, options, wanted, problems)
+        made = _one(workload, options, wanted, problems)
     problems.raise_any()
+    if options.json_path:
+        write_json("record", {"recordings": list(map(_to_dict, made))}, options.json_path)
 
 
 _MOST_SCHEDULES = 10_000
@@ -196,7 +201,7 @@ def _is_workload(program: list[str]) -> bool:
     )
 
 
-def _all(options: _Options, schedules: _Schedules, problems: Problems) -> None:
+def _all(options: _Options, schedules: _Schedules, problems: Problems) -> list[Trace]:
     runs = []
     recipe, out_dir = options.recipe, options.out_dir
     for workload in workloads().values():
@@ -211,30 +216,31 @@ def _all(options: _Options, schedules: _Schedules, problems: Problems) -> None:
     problems.raise_any()
     assert out_dir is not None
     out_dir.mkdir(parents=True, exist_ok=True)
-    _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs], schedules)
+    return _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs], schedules)
 
 
-def _one(name: str, options: _Options, schedules: _Schedules, problems: Problems) -> None:
+def _one(name: str, options: _Options, schedules: _Schedules, problems: Problems) -> list[Trace]:
     recipe = options.recipe
     with problems.collected():
         run = WorkloadRun.of(name, opt=recipe.opt, **recipe.arguments)
     with problems.collected():
         path = _needed(options.output, schedules)
     problems.raise_any()
-    _workloads([run], [path], schedules)
+    return _workloads([run], [path], schedules)
 
 
 def _needed(output: Path | None, schedules: _Schedules) -> Path:
     if output is None:
         raise Error("--output is missing; name the trace with -o NAME.pmt")
-    if output.suffix != ".pmt":
-        raise Error(f"{output}: a trace's name must end with .pmt")
+    check_trace_name(output)
     for number in schedules.numbers:
         check_writable(schedules.output(output, number))
     return output
 
 
-def _own(program: list[str], options: _Options, schedules: _Schedules, problems: Problems) -> None:
+def _own(
+    program: list[str], options: _Options, schedules: _Schedules, problems: Problems
+) -> list[Trace]:
     memory, seed = options.memory, options.recipe.seed
     with problems.collected():
         output = _needed(options.output, schedules)
@@ -265,12 +271,12 @@ def _own(program: list[str], options: _Options, schedules: _Schedules, problems:
             keep_going=keep_going,
         )
 
-    _one_after_the_other(recorded, schedules)
+    return _one_after_the_other(recorded, schedules)
 
 
 def _one_after_the_other(
     recorded: Callable[[int, KeepGoing], Trace], schedules: _Schedules
-) -> None:
+) -> list[Trace]:
     """Record the schedules one after the other, since runs of the program may share files."""
 
     def task(report: Report) -> None:
@@ -284,6 +290,7 @@ def _one_after_the_other(
 
     with _kept_if_interrupted(len(schedules.numbers)) as kept:
         run_all([task])
+    return kept
 
 
 def _each(check: Callable[[str], str], texts: list[str] | None, problems: Problems) -> list[str]:
@@ -314,7 +321,7 @@ def _say_nothing_changes(name: str, schedules: _Schedules) -> None:
     err.print(f"pmemsim: note: {name} has one thread, so schedules have no effect{only}")
 
 
-def _workloads(runs: list[WorkloadRun], outputs: list[Path], schedules: _Schedules) -> None:
+def _workloads(runs: list[WorkloadRun], outputs: list[Path], schedules: _Schedules) -> list[Trace]:
     named = list(zip(runs, outputs, strict=True))
     runs, outputs = [], []
     for run, output in named:
@@ -339,8 +346,10 @@ def _workloads(runs: list[WorkloadRun], outputs: list[Path], schedules: _Schedul
             [task(run, output) for run, output in zip(runs, outputs, strict=True)],
             progress=progress,
         )
-    for trace in sorted(kept, key=lambda trace: outputs.index(trace.path)):
+    made = sorted(kept, key=lambda trace: outputs.index(trace.path))
+    for trace in made:
         _say(trace)
+    return made
 
 
 # By the result of the recorder: why --hold has had no effect.
@@ -353,25 +362,43 @@ _NOT_HELD = {
 def _say(trace: Trace) -> None:
     size = trace.path.stat().st_size
     err.print(f"recorded {trace.path} ({size / 1e6:.1f} MB, {trace.threads} threads)", markup=False)
+    for note in _notes(trace):
+        err.print(f"pmemsim: note: {note}", markup=False)
+
+
+def _notes(trace: Trace) -> list[str]:
+    """Return what the recording lacks, or what the user may not expect of it."""
+    notes = []
     if not trace.metadata["pm_regions"]:
-        err.print(
-            "pmemsim: note: no memory of the program was persistent; declare it with pm.h, "
-            "--pm-path, --pm-range, --pm-hint or --pm-heap",
-            markup=False,
+        notes.append(
+            "no memory of the program was persistent; declare it with pm.h, --pm-path, --pm-range, "
+            "--pm-hint or --pm-heap"
         )
     if why := _NOT_HELD.get(trace.metadata.get("hold", {}).get("result")):
-        err.print(f"pmemsim: note: the threads ran in no other order: {why}", markup=False)
+        notes.append(f"the threads ran in no other order: {why}")
     if outside := flushes_outside_pm(trace.metadata):
-        err.print(
-            f"pmemsim: note: flushes of lines outside persistent memory: {outside}", markup=False
-        )
-    for missing in not_recorded(trace.metadata):
-        err.print(f"pmemsim: note: partial: {missing}", markup=False)
+        notes.append(f"flushes of lines outside persistent memory: {outside}")
+    notes += [f"partial: {missing}" for missing in not_recorded(trace.metadata)]
     if library_of(trace.metadata):
-        err.print(f"pmemsim: note: {library_note(trace.metadata)}", markup=False)
+        notes.append(library_note(trace.metadata))
     elif changed := unrecorded(trace.metadata):
-        err.print(
-            f"pmemsim: note: persistent memory changed without a recorded store: {changed}; "
-            f"{CAUSES}. Results of check and crash are therefore partial: {CURE} ({DOCS})",
-            markup=False,
+        notes.append(
+            f"persistent memory changed without a recorded store: {changed}; {CAUSES}. Results of "
+            f"check and crash are therefore partial: {CURE} ({DOCS})"
         )
+    return notes
+
+
+def _to_dict(trace: Trace) -> dict[str, Any]:
+    """Return a finished recording for `--json` (keys: docs/reference/results.md)."""
+    return {
+        "file": str(trace.path),
+        "workload": trace.name,
+        "trace_hash": trace.hash,
+        "threads": trace.threads,
+        "seed": trace.seed,
+        "schedule": trace.schedule,
+        "bytes": trace.path.stat().st_size,
+        "pm_regions": trace.metadata["pm_regions"],
+        "notes": _notes(trace),
+    }

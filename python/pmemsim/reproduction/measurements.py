@@ -44,10 +44,13 @@ class Measurements:
             for seed in self.paper.seeds
         ]
 
+    def case(self, design: str, point: Point, benchmark: Benchmark, seed: int) -> Case:
+        """Return one simulation."""
+        return self.paper.case(self.experiment, design, point, benchmark, seed, self.scale)
+
     def outcome(self, design: str, point: Point, benchmark: Benchmark, seed: int) -> Outcome:
         """Return the result of one simulation."""
-        case = self.paper.case(self.experiment, design, point, benchmark, seed, self.scale)
-        return self.outcomes[case]
+        return self.outcomes[self.case(design, point, benchmark, seed)]
 
     def value(self, design: str, point: Point, benchmark: Benchmark, seed: int) -> float | None:
         """Return the experiment's metric of one simulation."""

@@ -7,9 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from pmemsim.reproduction.measurements import Measurements
-from pmemsim.reproduction.plan import Scale
+from pmemsim.reproduction.plan import Case, Scale, Settings
 from pmemsim.reproduction.storage import storage
 from pmemsim.reproduction.verdicts import Compared, Finding, counts
+from pmemsim.simulation import configure
 
 
 def to_dict(
@@ -17,16 +18,38 @@ def to_dict(
 ) -> dict[str, Any]:
     """Return all entries, and the values that they were computed from."""
     papers = dict.fromkeys(row.counted.paper.name for row in rows)
+    configurations = _Configurations()
+    values = [value for measured in measurements for value in _values(measured, configurations)]
     return {
         "entries": [_entry(row) for row in rows],
         "summary": {
             name: asdict(counts([row for row in rows if row.counted.paper.name == name]))
             for name in papers
         },
-        "values": [value for measured in measurements for value in _values(measured)],
+        "values": values,
+        "configurations": configurations.every,
         "storage": [row for measured in measurements for row in _storage(measured)],
         "scale": scale,
     }
+
+
+class _Configurations:
+    """The different configurations of the simulations, in the order of their first use."""
+
+    def __init__(self) -> None:
+        self.every: list[dict[str, dict[str, str]]] = []
+        self._numbers: dict[tuple[str, str, Settings], int] = {}
+
+    def number_of(self, case: Case) -> int | None:
+        """Return the number of a simulation's configuration; None for an analysis."""
+        if case.design is None:
+            return None
+        key = case.design, case.machine, case.settings
+        if key not in self._numbers:
+            self._numbers[key] = len(self.every)
+            configuration = configure(case.design, case.machine, dict(case.settings))
+            self.every.append(configuration.to_dict())
+        return self._numbers[key]
 
 
 def _entry(row: Compared) -> dict[str, Any]:
@@ -61,7 +84,7 @@ def _found(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _values(measured: Measurements) -> Iterator[dict[str, Any]]:
+def _values(measured: Measurements, configurations: _Configurations) -> Iterator[dict[str, Any]]:
     """Yield the metrics of each simulation; both columns share those of an equal experiment."""
     paper = measured.paper
     if not measured.outcomes:
@@ -69,6 +92,7 @@ def _values(measured: Measurements) -> Iterator[dict[str, Any]]:
     for metric in measured.experiment.metrics:
         of_metric = measured.by(metric)
         for design, point, benchmark, seed in measured.runs:
+            case = measured.case(design, point, benchmark, seed)
             yield {
                 "paper": paper.name,
                 "experiment": measured.experiment.id,
@@ -81,7 +105,10 @@ def _values(measured: Measurements) -> Iterator[dict[str, Any]]:
                 "seed": seed,
                 "metric": metric,
                 "value": of_metric.value(design, point, benchmark, seed),
-                "trace_hash": measured.outcome(design, point, benchmark, seed).trace_hash,
+                "trace_hash": measured.outcomes[case].trace_hash,
+                "workload": case.run.workload,
+                "machine": case.machine,
+                "configuration": configurations.number_of(case),
             }
 
 

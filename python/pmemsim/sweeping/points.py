@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pmemsim.errors import ConfigError, Error, on_one_line
 from pmemsim.jobs import Job, Simulate
@@ -73,6 +74,17 @@ def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -
     if problems := settings_without_effect(configured):
         raise ConfigError(problems)
     return points
+
+
+def configuration_of(point: Mapping[str, Any], units: Mapping[str, str]) -> Configuration:
+    """Return the configuration of a point in the JSON of a sweep, by its axes."""
+    axes = point["axes"]
+    overrides = {
+        key: f"{value}{units.get(key, '')}" if not isinstance(value, bool) else value
+        for key, value in axes.items()
+        if "." in key
+    }
+    return configure(axes["design"], axes["machine"], overrides)
 
 
 def _recipe_of(values: Combination) -> tuple[object, ...]:

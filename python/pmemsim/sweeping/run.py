@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from pmemsim.arguments import names_of_parameters
+from pmemsim.comparison import design_label
 from pmemsim.executor import Failure
 from pmemsim.jobs import Job
 from pmemsim.results import Results
 from pmemsim.runner import Do
 from pmemsim.sweeping import table as tables
-from pmemsim.sweeping.points import Opened, points_of
+from pmemsim.sweeping.points import Opened, configuration_of, points_of
 from pmemsim.sweeping.series import Series, Wanted, check_wanted, series_of
 from pmemsim.sweeping.spec import Spec
 from pmemsim.sweeping.table import FAILED, SPEEDUP
@@ -64,7 +65,8 @@ class SweepResults(Results):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results for `--json` (keys: docs/reference/results.md)."""
-        return tables.to_dict(self.table, self.spec)
+        found = tables.to_dict(self.table, self.spec)
+        return found | {"configurations": _configurations(found["points"], found["units"])}
 
     def series(self, x: str, y: str = SPEEDUP, hue: str | None = None) -> Series:
         """Return a column over an axis, with a line for each value of the axis `hue`.
@@ -80,6 +82,22 @@ class SweepResults(Results):
     def plot(self, x: str, y: str = SPEEDUP, hue: str | None = None) -> Axes:
         """Plot a column over an axis; see `series`."""
         return self.series(x, y, hue).plot()
+
+
+def _configurations(
+    points: Sequence[Mapping[str, Any]], units: Mapping[str, str]
+) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the parameters of each design that has a result, without the axes."""
+    machines = {point["axes"]["machine"] for point in points}
+    found = {}
+    for point in points:
+        design, machine = (str(point["axes"][name]) for name in ("design", "machine"))
+        label = design_label(design, machine, machines)
+        if point["status"] == FAILED or label in found:
+            continue
+        parameters = configuration_of(point, units).to_dict()
+        found[label] = {key: each for key, each in parameters.items() if key not in units}
+    return found
 
 
 def run_sweep(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from pmemsim import _core
-from pmemsim.errors import Error
+from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable, temporary_folder
 from pmemsim.installation import version
 from pmemsim.trace import CHAMPSIM, Trace
@@ -20,6 +20,7 @@ from pmemsim.trace import CHAMPSIM, Trace
 _CHUNK_BYTES = 1 << 20
 _DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 _ALL = (1 << 64) - 1
+_MOST_ADDRESS = 1 << 47
 
 
 _Readable = IO[bytes] | gzip.GzipFile | lzma.LZMAFile | bz2.BZ2File
@@ -100,3 +101,18 @@ def _metadata(
         "pm_regions": regions,
         "imported": CHAMPSIM,
     }
+
+
+def range_of(text: str, problems: Problems) -> tuple[int, int]:
+    """Return begin and end of `LO:HI`; what is wrong with it is added to the problems."""
+    low, colon, high = text.partition(":")
+    try:
+        begin, end = int(low, 16), int(high, 16)
+    except ValueError:
+        colon, begin, end = "", 0, 0
+    if not colon or not 0 <= begin < end <= _MOST_ADDRESS:
+        problems.add([
+            f"--pm-range {text}: must be LO:HI in hexadecimal, as in 0x10000000:0x20000000, and at "
+            f"most {_MOST_ADDRESS:#x}"
+        ])  # fmt: skip
+    return begin, end
