@@ -14,7 +14,8 @@ import pytest
 from pmemsim.errors import ConfigError
 from pmemsim.reporting.blocks import Block, Details, Explanation, Plot, Section, Table, Verdict
 from pmemsim.reporting.page import page_of
-from pmemsim.reporting.sections import SECTIONS, number
+from pmemsim.reporting.parts import number
+from pmemsim.reporting.sections import SECTIONS
 from support import ROOT, long_except, pmemsim
 from tiny_paper import write_paper
 
@@ -28,10 +29,33 @@ COMMANDS: dict[str, tuple[str | Path, ...]] = {
     "matrix": (ONE, FOUR, "-d", "np,sw-undo,asap", *FEW),
     "crash": (FOUR, "-d", "asap", *FEW),
     "check": (LOST, "--verify", "false", "--budget", "5", "--jobs", "1"),
+    "profile": (FOUR, "-d", "sw-undo", "-m", "asap", "--diff", "asap"),
+    "timeline": (FOUR, "-d", "asap", "-m", "asap", "-o", "t.pftrace", "--slowest", "3"),
+    "advise": (LOST, "-d", "sw-undo", "-m", "asap", "--jobs", "1"),
     "sweep": ("sweep.yaml",),
     "reproduce": ("./tiny", "--out", "reproduced"),
 }
 """Arguments of each command whose results a report shows, without --json."""
+BENCH = {
+    "command": "bench",
+    "runs": [
+        {
+            "workload": "queue", "design": "np", "machine": "asap", "cores": cores,
+            "instructions": 1000, "wall_s": 0.5, "minstructions_per_s": 40.5 / cores,
+            "host_instructions_per_instruction": 200.5, "host_instructions_per_operation": None,
+            "host_instructions_reason": "", "peak_memory_bytes": 50_000_000,
+            "configuration": {"core.width": {"value": "4", "place": "default"}},
+            "trace_hash": "0123456789abcdef", "version": "0",
+        }
+        for cores in (1, 4)
+    ],
+    "geomean": [
+        {"design": "np", "cores": cores, "minstructions_per_s": 40.5 / cores, "over_sw_undo": None}
+        for cores in (1, 4)
+    ],
+    "version": "0",
+}  # fmt: skip
+"""Results of `bench`, which takes too long here."""
 SWEEP = f"""axes:
   workload: {ONE}
   design: [sw-undo, asap]
@@ -49,7 +73,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for command, arguments in COMMANDS.items():
         done = pmemsim(command, *arguments, "--json", f"{command}.json", cwd=folder)
         assert done.returncode in (0, 1), done.stderr
-    return {command: folder / f"{command}.json" for command in COMMANDS}
+    (folder / "bench.json").write_text(json.dumps(BENCH))
+    return {command: folder / f"{command}.json" for command in (*COMMANDS, "bench")}
 
 
 def parts_of(section: Section) -> Iterator[Block]:
@@ -87,7 +112,7 @@ def test_page_has_every_result_and_needs_no_network(
 
 @pytest.mark.quick
 def test_every_command_of_a_report_is_tested() -> None:
-    assert COMMANDS.keys() == SECTIONS.keys()
+    assert {*COMMANDS, "bench"} == SECTIONS.keys()
 
 
 def test_values_of_the_page_are_those_of_the_results(results: dict[str, Path]) -> None:
@@ -112,6 +137,72 @@ def test_values_of_the_page_are_those_of_the_results(results: dict[str, Path]) -
     assert row[:4] == ["tiny.speed", entry["what"], entry["where"], "0.5"]
     assert row[4] == number(entry["measured"])
     assert row[7] == entry["verdict"]
+
+
+def test_times_of_the_page_are_those_of_the_results(results: dict[str, Path]) -> None:
+    names = ("profile", "timeline", "bench", "advise")
+    found = {name: json.loads(results[name].read_text()) for name in names}
+    sections = {name: SECTIONS[name](found[name]) for name in names}
+    tables = {name: tables_of(section) for name, section in sections.items()}
+    undo, asap = found["profile"]["profiles"]
+    assert tables["profile"].keys() == {
+        "Lines and causes", "Call paths on sw-undo", "Call paths on asap", "Recordings"
+    }  # fmt: skip
+    longest = undo["rows"][0]
+    (row, *_) = tables["profile"]["Call paths on sw-undo"].rows
+    assert row[0] == number(longest["time_ns"])
+    assert row[3] == f"{longest['file']}:{longest['line']}"
+    (plot,) = (part for part in sections["profile"].parts if isinstance(part, Plot))
+    for index, each in enumerate((undo, asap)):
+        assert sum(trace["x"][index] for trace in plot.traces) == pytest.approx(100)
+        causes = {trace["name"]: trace["x"][index] for trace in plot.traces}
+        fence = sum(row["time_ns"] for row in each["rows"] if row["cause"] == "instructions")
+        assert causes["instructions"] == pytest.approx(100 * fence / each["core_time_ns"])
+    slowest = found["timeline"]["slowest"]
+    rows = tables["timeline"]["Slowest regions"].rows
+    times = [number(each["end_ns"] - each["begin_ns"]) for each in slowest]
+    assert [row[4] for row in rows] == times
+    assert sections["timeline"].outcome.endswith(f"the slowest region takes {times[0]} ns")
+    assert [row[5] for row in tables["bench"]["Measurements"].rows] == ["40.5", "10.12"]
+    assert sections["advise"].good is False
+    (explained,) = (part for part in sections["advise"].parts if isinstance(part, Explanation))
+    repair = found["advise"]["repair"]
+    assert list(explained.lines) == [*repair["patch"].splitlines(), *repair["sentences"]]
+
+
+def test_what_can_go_is_in_the_page(results: dict[str, Path]) -> None:
+    document = json.loads(results["advise"].read_text())
+    one = {
+        "name": "clwb", "file": "a.c", "line": 3, "function": "f", "calls": [], "executed": 5,
+        "proof": "same crash images", "saved_ns": 12.5,
+    }  # fmt: skip
+    changed = {**document, "repair": None, "superfluous": [one], "time_ns": 100, "without_ns": 88}
+    section = SECTIONS["advise"](changed)
+    assert section.good is True
+    assert section.outcome == "1 can go; those with the same crash images save 12 of 100 ns"
+    row = ["clwb", "a.c:3", "f", "5", "12.5", "same crash images", ""]
+    assert tables_of(section)["What can go"].rows == [row]
+    nothing = SECTIONS["advise"]({**changed, "superfluous": []})
+    assert nothing.outcome == "each flush and fence changes what a crash can leave"
+    failed = {**document["repair"], "steps": [], "reason": "a log is needed"}
+    texts = list(SECTIONS["advise"]({**document, "repair": failed}).parts)
+    assert "a log is needed" in str(texts)
+
+
+@pytest.mark.parametrize("command", ["sweep", "reproduce"])
+def test_configurations_of_many_simulations_are_in_the_page(
+    results: dict[str, Path], command: str
+) -> None:
+    tables = tables_of(SECTIONS[command](json.loads(results[command].read_text())))
+    shared = {row[0]: row[1] for row in tables["Parameters of all designs"].rows}
+    assert shared["core.width"]
+    if command == "sweep":
+        assert "pm.wpq_entries" not in shared
+        asap = {row[0]: row[1] for row in tables["Parameters of asap"].rows}
+        assert asap["atomicity"] == "asap"
+    else:
+        slower = tables["Parameters of tiny latency, SW, 4x"].rows
+        assert ["pm.latency_factor", "4"] in [row[:2] for row in slower]
 
 
 def test_verdicts_of_the_page_are_those_of_the_results(results: dict[str, Path]) -> None:
@@ -250,7 +341,7 @@ def opened(browser: Any, results: dict[str, Path], tmp_path: Path) -> Any:  # no
 def test_page_in_a_browser_has_all_plots(opened: Any, width: int) -> None:  # noqa: ANN401
     page = opened(width)
     plots = page.locator(".plot")
-    assert plots.count() == 6
+    assert plots.count() == 8
     for index in range(plots.count()):
         box = plots.nth(index).locator(".main-svg").first.bounding_box()
         assert box["width"] > 0.8 * min(width, 1216) - 40

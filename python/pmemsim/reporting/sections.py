@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, geometric_mean
-from typing import Any
 
 from pmemsim.comparison import design_label
-from pmemsim.reporting import plots
+from pmemsim.reporting import performance, plots
 from pmemsim.reporting.blocks import (
     Block,
     Details,
@@ -18,20 +17,8 @@ from pmemsim.reporting.blocks import (
     Text,
     Verdict,
 )
+from pmemsim.reporting.parts import Json, call_of, configurations, number, place_of, recordings
 from pmemsim.simulation import shares_of
-
-Json = dict[str, Any]
-
-
-def number(value: float | None) -> str:
-    """Return a number with at least 4 significant digits, and whole numbers in full."""
-    if value is None:
-        return "-"
-    whole = float(value).is_integer() or abs(value) >= _LARGE
-    return f"{value:,.0f}" if whole else f"{value:,.4g}"
-
-
-_LARGE = 10_000
 
 
 def _ratio(value: float | None) -> str:
@@ -54,8 +41,8 @@ def _of_run(results: Json) -> Section:
         Table("Run", ["", ">value"], facts),
         plots.shares("Use of the cores' time", {name: shares_of(results["stats"])}),
         Details("All statistics", [_statistics([results])]),
-        _configurations({results["design"]: results["configuration"]}),
-        _recordings([results]),
+        configurations({results["design"]: results["configuration"]}),
+        recordings([results]),
     ]
     return Section(f"Run: {name}", f"{number(results['time_ns'])} ns simulated", None, parts)
 
@@ -105,10 +92,8 @@ def _of_compare(results: Json) -> Section:
     if len(runs) <= _MOST_COLUMNS:
         parts.append(Details("All statistics", [_statistics(runs)]))
     parts += [
-        _configurations(
-            {name: run["configuration"] for run, name in zip(runs, names, strict=True)}
-        ),
-        _recordings(runs),
+        configurations({name: run["configuration"] for run, name in zip(runs, names, strict=True)}),
+        recordings(runs),
     ]
     best = max(designs, key=lambda design: results["geomean"][design])
     title = f"Comparison on machine {', '.join(machines)}"
@@ -154,8 +139,8 @@ def _of_matrix(results: Json) -> Section:
         Verdict(outcome, good),
         plots.heat_map(title, workloads, designs, values, marks),
         Table("Cells", columns, rows),
-        _configurations(results["configurations"]),
-        _recordings(cells),
+        configurations(results["configurations"]),
+        recordings(cells),
     ]
     return Section(f"Matrix on machine {cells[0]['machine']}", outcome, good, parts)
 
@@ -195,7 +180,7 @@ def _of_crash(results: Json) -> Section:
         refused = [list(each.values()) for each in results["refused"]]
         parts.append(Table("Impossible combinations", ["design", "stress", "why"], refused))
     parts += _notes(runs)
-    parts += [_configurations(results["configurations"]), _recordings(runs)]
+    parts += [configurations(results["configurations"]), recordings(runs)]
     return Section(f"Crashes on machine {runs[0]['machine']}", outcome, not wrong, parts)
 
 
@@ -218,7 +203,7 @@ def _of_check(results: Json) -> Section:
     if findings:
         rows = [
             [
-                each["kind"], _place(each), each["function"], number(each["count"]),
+                each["kind"], place_of(each), each["function"], number(each["count"]),
                 "note" if each["note"] else "loses data" if each["loses_data"] else "costs time",
                 each["effect"],
             ]
@@ -229,20 +214,16 @@ def _of_check(results: Json) -> Section:
     for images in results.get("images", []):
         parts += _images(images)
     if results["suppressed"]:
-        rows = [[e["kind"], _place(e), e["comment"]] for e in results["suppressed"]]
+        rows = [[e["kind"], place_of(e), e["comment"]] for e in results["suppressed"]]
         parts.append(Table("Suppressed findings", ["finding", "at", "comment"], rows))
     if results["not_looked_for"]:
         rows = [[kind, why] for kind, why in results["not_looked_for"].items()]
         parts.append(Details("Not checked", [Table("Not checked", ["finding", "why"], rows)]))
-    parts.append(_recordings([results]))
+    parts.append(recordings([results]))
     results_of = [_GOOD[each["result"]] for each in verdicts]
     good = False if False in results_of else None if None in results_of else True
     outcome = "; ".join(f"{each['method']}: {each['result']}" for each in verdicts)
     return Section(f"Check of {results['workload']}", outcome, good, parts)
-
-
-def _place(place: Mapping[str, Any]) -> str:
-    return f"{place['file']}:{place['line']}" if place["line"] else "an unknown line"
 
 
 def _finding(finding: Json) -> Block:
@@ -250,11 +231,11 @@ def _finding(finding: Json) -> Block:
     lines = [
         finding["effect"],
         f"first: thread {first['thread']}, operation {first['operation']}",
-        *map(_call, finding["calls"]),
+        *map(call_of, finding["calls"]),
     ]
     if other := finding["other"]:
-        lines.append(f"belongs to {_place(other)} ({other['function']})")
-        lines += map(_call, finding["other_calls"])
+        lines.append(f"belongs to {place_of(other)} ({other['function']})")
+        lines += map(call_of, finding["other_calls"])
     command = ""
     if order := finding.get("order"):
         lines.append(f"to record the other order, use --hold {order['hold']}")
@@ -262,11 +243,7 @@ def _finding(finding: Json) -> Block:
         allowed = (f"allowed: {answer}" for answer in wrong["allowed"])
         lines += [f"printed: {wrong['answer']}", *allowed, *wrong["story"]]
         command = wrong["command"]
-    return Explanation(f"{finding['kind']} at {_place(finding)}", lines, command)
-
-
-def _call(call: Json) -> str:
-    return f"called at {_place(call)} ({call['function']})"
+    return Explanation(f"{finding['kind']} at {place_of(finding)}", lines, command)
 
 
 def _images(images: Json) -> list[Block]:
@@ -287,7 +264,7 @@ def _images(images: Json) -> list[Block]:
             parts.append(Explanation(title, story["lines"], story["command"]))
     if left_out := images.get("left_out"):
         rows = [
-            [each["name"], _place(each), each["function"], each["verdict"], each["problem"]]
+            [each["name"], place_of(each), each["function"], each["verdict"], each["problem"]]
             for each in left_out
         ]
         columns = ["instruction", "at", "function", "verdict without it", "checker's answer"]
@@ -336,7 +313,8 @@ def _of_sweep(results: Json) -> Section:
         Text("A value of the plot is the mean over the axes that it doesn't show."),
         Table("Points", columns, rows),
         Table("Values of all points", ["axis", "value"], same),
-        _recordings(done),
+        configurations(results["configurations"]),
+        recordings(done),
     ]
     return Section(f"Sweep over {', '.join(varied)}", outcome, None, parts)
 
@@ -365,12 +343,28 @@ def _of_reproduce(results: Json) -> Section:
     for (paper, experiment, ablation), entries in groups.items():
         name = f"{paper} {experiment}" + (f", ablation {ablation}" if ablation else "")
         parts += [Heading(name), *_figure(name, entries)]
+    for paper in summary:
+        parts += _paper_configurations(paper, results)
     values = sum(counts["values"] for counts in summary.values())
     within = sum(counts["within_15"] for counts in summary.values())
     outcome = f"{within} of {values} values are within 15% of the papers'"
     if results["scale"] == "smoke":
         outcome = "at scale smoke, nothing is compared"
     return Section(f"Reproduction of {', '.join(summary)}", outcome, None, parts)
+
+
+def _paper_configurations(paper: str, results: Json) -> list[Block]:
+    """Return the configurations of a paper's simulations, each by its first use."""
+    found: dict[int, str] = {}
+    for value in results["values"]:
+        if value["paper"] == paper and value["configuration"] is not None:
+            parts = [value["experiment"], value["ablation"], value["design"], value["point"]]
+            if value["column"] != "as measured":
+                parts.append(value["column"])
+            name = ", ".join(part for part in parts if part)
+            found.setdefault(value["configuration"], name)
+    every = {f"{paper} {name}": results["configurations"][number] for number, name in found.items()}
+    return [configurations(every, f"Resolved configurations of {paper}")] if every else []
 
 
 def _figure(name: str, entries: Sequence[Json]) -> list[Block]:
@@ -415,43 +409,17 @@ def _value(value: float | str, unit: str) -> str:
     return value if isinstance(value, str) else f"{number(value)} {unit}".strip()
 
 
-def _configurations(configurations: Mapping[str, Json]) -> Details:
-    """Return all parameters: those in which the designs differ, then those that they share."""
-    first = next(iter(configurations.values()), {})
-    settings = {name: list(map(str, values.values())) for name, values in first.items()}
-    shared = {
-        key: cell
-        for key, cell in settings.items()
-        if all(list(each.get(key, {}).values()) == cell for each in configurations.values())
-    }
-    columns = ["parameter", ">value", "set by"]
-    tables = [
-        Table(f"Parameters of {name}", columns, rows)
-        for name, each in configurations.items()
-        if (rows := [[key, v["value"], v["place"]] for key, v in each.items() if key not in shared])
-    ]
-    rows = [[key, *cell] for key, cell in shared.items()]
-    return Details(
-        "Resolved configurations", [*tables, Table("Parameters of all designs", columns, rows)]
-    )
-
-
-def _recordings(runs: Iterable[Mapping[str, Any]]) -> Details:
-    hashes = dict.fromkeys(
-        (str(run.get("workload") or run["axes"]["workload"]), str(run["trace_hash"]))
-        for run in runs
-        if run["trace_hash"]
-    )
-    return Details("Recordings", [Table("Recordings", ["workload", "trace_hash"], list(hashes))])
-
-
 SECTIONS: dict[str, Callable[[Json], Section]] = {
     "run": _of_run,
     "compare": _of_compare,
+    "profile": performance.of_profile,
+    "timeline": performance.of_timeline,
     "matrix": _of_matrix,
     "crash": _of_crash,
     "check": _of_check,
+    "advise": performance.of_advise,
     "sweep": _of_sweep,
     "reproduce": _of_reproduce,
+    "bench": performance.of_bench,
 }
 """The section of each command's results."""
