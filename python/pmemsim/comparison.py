@@ -13,7 +13,14 @@ from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
 from pmemsim.parallel import Report, run_all
 from pmemsim.results import Plot, Results
-from pmemsim.simulation import Configuration, Result, StartingContents, breakdown, simulate
+from pmemsim.simulation import (
+    Configuration,
+    Histogram,
+    Result,
+    StartingContents,
+    breakdown,
+    simulate,
+)
 from pmemsim.trace import Trace
 
 if TYPE_CHECKING:
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Comparison(Results, Plot["tuple[Axes, Axes]"]):
+class Comparison(Results, Plot["tuple[Axes, ...]"]):
     """Results of every workload on every design; the first design is the baseline.
 
     With several machines, a design's name here is `DESIGN on MACHINE`. A workload may have several
@@ -139,13 +146,30 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
     @property
     def _size(self) -> tuple[float, float]:
         groups = len(self.workloads) + 1
-        return max(5.5, 1.2 + 0.32 * groups * (len(self.designs) + 1)), 6.0
+        width = max(5.5, 1.2 + 0.32 * groups * (len(self.designs) + 1))
+        return width, 9.0 if self._latencies else 6.0
 
-    def _draw(self, figure: Figure) -> tuple[Axes, Axes]:
-        """Draw normalised throughput above, and the cores' time over the baseline's below."""
-        from pmemsim.plots import grouped_bars, legend_below, stacks_of_times
+    @property
+    def _latencies(self) -> dict[str, Histogram]:
+        """Return the times of all regions from begin to end on each design."""
+        return {
+            design: tuple(
+                interval
+                for result in self.results
+                if self.name_of(result) == design
+                for interval in result.region_latencies
+            )
+            for design in self.designs
+            if any(self.name_of(each) == design and each.region_latencies for each in self.results)
+        }
 
-        top, bottom = figure.subplots(2, 1)
+    def _draw(self, figure: Figure) -> tuple[Axes, ...]:
+        """Draw throughput, the cores' time over the baseline's, and the latencies of regions."""
+        from pmemsim.plots import COLOURS, grouped_bars, histograms, legend_below, stacks_of_times
+
+        latencies = self._latencies
+        # The causes of the bottom have their legend below it.
+        top, *rest, bottom = figure.subplots(3 if latencies else 2, 1)
         means = self.geomean()
         heights = {
             design: [*(self.ratio(self.result(w, design)) for w in self.workloads), means[design]]
@@ -159,9 +183,12 @@ class Comparison(Results, Plot["tuple[Axes, Axes]"]):
         }
         stacks_of_times(bottom, times)
         bottom.set_ylabel("time of all cores (%)")
+        for axes in rest:
+            # More lines than colours couldn't be told apart.
+            histograms(axes, dict(list(latencies.items())[: len(COLOURS)]))
         legend_below(figure, bottom)
         figure.suptitle(self.title, fontsize=10)
-        return top, bottom
+        return top, bottom, *rest
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison for `--json` (keys: docs/reference/results.md)."""

@@ -297,9 +297,15 @@ def test_plots_return_axes(folder: Path) -> None:
     assert isinstance(run, pmemsim.Result)
     assert isinstance(compared, pmemsim.Comparison)
     assert isinstance(swept, pmemsim.SweepResults)
-    top, bottom = compared.plot()
+    top, bottom, latencies = compared.plot()
     assert (top.get_ylabel(), bottom.get_ylabel()) == ("throughput", "time of all cores (%)")
     assert top.figure.get_suptitle() == "machine asap; ratios over np"
+    assert latencies.get_xlabel() == "latency of a region (ns)"
+    regions = sum(count for _, count in compared.result("program", "np").region_latencies)
+    assert regions == compared.result("program", "np").regions
+    drawn = dict(zip(compared.designs, latencies.patches, strict=True))
+    assert [patch.get_label() for patch in drawn.values()] == ["np", "sw-undo"]
+    assert sum(drawn["np"].get_data().values) == pytest.approx(100)
     axes = swept.plot("pm.wpq_entries", hue="design")
     assert [line.get_label() for line in axes.lines] == ["sw-undo", "asap"]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["8", "64"]
