@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float], None]
 Histogram = tuple[tuple[float, int], ...]
+_CELL_WRITES = 1e8
+_GIB = 2**30
+_NS_PER_YEAR = 365.25 * 86_400 * 1e9
 LockOrder = Literal["recorded", "simulated"]
 Statistic = _core.Statistic
 check_values = _core.check_values
@@ -239,6 +242,20 @@ class Result(Results, Plot["Axes"]):
         return self.regions / self.time_ns * 1e9 if self.time_ns else 0.0
 
     @property
+    def pm_years_per_gib(self) -> float | None:
+        """Return how long 1 GiB of PM lasts with this run's rate of writes, in years.
+
+        The writes wear all of its cells evenly, and a cell of PCM endures 1e8 of them (Lee et al.:
+        Architecting Phase Change Memory as a Scalable DRAM Alternative, ISCA 2009). Twice the
+        memory lasts twice as long. None: nothing was written.
+        """
+        media = (s.value for s in self.statistics if s.name == "pm.media_bytes_written")
+        written = next(media, 0.0) or self.pm_write_bytes
+        if not written:
+            return None
+        return _CELL_WRITES * _GIB / written * self.time_ns / _NS_PER_YEAR
+
+    @property
     def instructions_per_wall_s(self) -> float:
         """Return the simulated instructions a second of host time."""
         return self.instructions / self.wall_s if self.wall_s else 0.0
@@ -299,6 +316,7 @@ class Result(Results, Plot["Axes"]):
             "regions": self.regions,
             "regions_per_s": self.regions_per_s,
             "pm_write_bytes": self.pm_write_bytes,
+            "pm_years_per_gib": self.pm_years_per_gib,
             "wall_s": self.wall_s,
             "instructions_per_wall_s": self.instructions_per_wall_s,
             "stats": {s.name: _number(s.value) for s in self.statistics},

@@ -16,7 +16,14 @@ from pmemsim.cold_start import cold_starts
 from pmemsim.comparison import Comparison, times_over
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
-from pmemsim.simulation import Result, StartingContents, breakdown, configure, simulate
+from pmemsim.simulation import (
+    Result,
+    StartingContents,
+    Statistic,
+    breakdown,
+    configure,
+    simulate,
+)
 from pmemsim.trace import Trace
 from support import ROOT, SMALL, made_up_result, pmemsim
 
@@ -24,8 +31,9 @@ pytestmark = pytest.mark.quick
 
 RUN_KEYS = [
     "workload", "design", "machine", "threads", "seed", "schedule", "instructions", "time_ns",
-    "regions", "regions_per_s", "pm_write_bytes", "wall_s", "instructions_per_wall_s", "stats",
-    "core_stalls", "region_latencies", "commit_latencies", "configuration", "trace_hash", "version",
+    "regions", "regions_per_s", "pm_write_bytes", "pm_years_per_gib", "wall_s",
+    "instructions_per_wall_s", "stats", "core_stalls", "region_latencies", "commit_latencies",
+    "configuration", "trace_hash", "version",
 ]  # fmt: skip
 
 
@@ -78,6 +86,17 @@ def test_machines_are_compared_with_the_first_design_on_the_first_and_on_the_sam
         "ratio_on_machine": 0.8,
     }  # fmt: skip
     assert comparison.geomean()["np on cxl"] == pytest.approx(0.5)
+
+
+def test_memory_lasts_as_long_as_its_cells_with_even_wear() -> None:
+    # 640 bytes in 1 us: 1e8 * 2**30 / 0.64e9 = 1.678e8 seconds, of 31,557,600 a year.
+    run = made_up_result("queue", "np", 1000.0)
+    assert run.pm_years_per_gib == pytest.approx(5.3164, abs=1e-4)
+    media = Statistic("pm.media_bytes_written", 1280, "bytes", "of a buffered device")
+    assert replace(run, statistics=(media,)).pm_years_per_gib == pytest.approx(2.6582, abs=1e-4)
+    nothing = replace(run, pm_write_bytes=0)
+    assert nothing.pm_years_per_gib is None
+    assert nothing.to_dict()["pm_years_per_gib"] is None
 
 
 def test_times_over_the_baselines_show_a_stall_that_shrinks() -> None:

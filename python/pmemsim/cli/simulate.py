@@ -259,6 +259,7 @@ def _print_result(result: Result, statistics: Sequence[Statistic]) -> None:
         for label, share in breakdown(result).items()
         if share or label == "core"
     )
+    years = result.pm_years_per_gib
     facts = [
         ("design, machine", f"{result.design}, {result.machine}"),
         ("threads", str(result.threads)),
@@ -267,6 +268,7 @@ def _print_result(result: Result, statistics: Sequence[Statistic]) -> None:
         ("not instrumented", described_run(result)),
         ("atomic regions", f"{result.regions} ({si(result.regions_per_s)} a second)"),
         ("written to PM", f"{si(result.pm_write_bytes)}B"),
+        ("1 GiB of PM lasts", "-" if years is None else f"{years:,.3g} years"),
         ("use of the cores' time", shares),
         (
             "simulation speed",

@@ -36,6 +36,7 @@ def _of_run(results: Json) -> Section:
         ("atomic regions", number(results["regions"])),
         ("regions a second", number(results["regions_per_s"])),
         ("written to PM", f"{number(results['pm_write_bytes'])} bytes"),
+        ("1 GiB of PM lasts, years", number(results["pm_years_per_gib"])),
     ]
     parts: list[Block] = [
         Table("Run", ["", ">value"], facts),
