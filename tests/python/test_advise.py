@@ -14,7 +14,11 @@ import pytest
 
 from corpus import CASES, FOLDER, build, record, recorded
 from pmemsim import _core
+from pmemsim.advice.advise import Advice
 from pmemsim.advice.edits import edited
+from pmemsim.advice.superfluous import Savings, Superfluous
+from pmemsim.advice.variants import calls_of
+from pmemsim.cli.advise import summary_of
 from pmemsim.program_check import check_program
 from pmemsim.simulation import configure, simulate
 from pmemsim.trace import Trace
@@ -204,6 +208,17 @@ def test_without_a_checker_the_rules_alone_decide(shared_folder: Path) -> None:
     assert "never-flushed" in done.stderr
     needs_checker = recorded("no_fence_node_head", shared_folder, fixed=False)
     assert pmemsim("advise", needs_checker.trace, *DESIGN).returncode == 0
+
+
+def test_summary_does_not_contradict_a_table_of_what_a_checker_accepts() -> None:
+    trace = Trace(ROOT / "tests" / "pins" / "recordings" / "one_thread.pmt")
+    accepted = Superfluous(calls_of(trace)[0], "accepted: 5 of 5 crash images", 3.0)
+    savings = Savings((accepted,), 100.0, 100.0)
+    advice = Advice(trace, configure("sw-undo", "xeon-optane"), True, None, savings)
+    assert summary_of(advice, savings) == (
+        f"{trace.name}: the crash images differ without any of these; the checker accepts each "
+        "change by itself"
+    )
 
 
 # ---- The command -------------------------------------------------------------------------------

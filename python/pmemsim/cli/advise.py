@@ -128,7 +128,7 @@ def _print_savings(run: Advice, savings: Savings, top: int) -> None:
         out.print(table(title, columns, rows))
     if rest := len(savings.each) - len(shown):
         out.print(f"{rest} more; --top {len(savings.each)} shows all")
-    out.print(_summary(run, savings), markup=False)
+    out.print(summary_of(run, savings), markup=False)
 
 
 def _row(each: Superfluous, time_ns: float) -> tuple[str, ...]:
@@ -142,8 +142,14 @@ def _row(each: Superfluous, time_ns: float) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _summary(run: Advice, savings: Savings) -> str:
+def summary_of(run: Advice, savings: Savings) -> str:
+    """Say in a line what can go together, and how much time that saves."""
     name, proven = run.trace.name, savings.proven
+    if not proven and savings.each:
+        return (
+            f"{name}: the crash images differ without any of these; the checker accepts each change "
+            "by itself"
+        )
     if not proven:
         more = "" if run.has_checker else "; --verify CMD also finds those that its checker accepts"
         return f"{name}: each flush and fence changes what a crash can leave{more}"
