@@ -30,6 +30,14 @@ TEST(RequestStages, PartsOfAnIntervalAreCounted) {
   EXPECT_EQ(stages.between(stage_change(150), stage_change(150)).queue.count, 0);
 }
 
+TEST(RequestStages, IntervalAfterTheLastStageHasNoParts) {
+  RequestStages stages;
+  stages.hold(1, stage_change(100));
+  stages.hold(-1, stage_change(200));
+  EXPECT_EQ(stages.between(stage_change(200), stage_change(300)).backend.count, 0);
+  EXPECT_EQ(stages.between(stage_change(199), stage_change(300)).backend.count, 1);
+}
+
 TEST(RequestStages, StageThatHasNotEndedIsCounted) {
   RequestStages stages;
   stages.hold(1, stage_change(100));

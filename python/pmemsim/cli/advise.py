@@ -147,8 +147,8 @@ def summary_of(run: Advice, savings: Savings) -> str:
     name, proven = run.trace.name, savings.proven
     if not proven and savings.each:
         return (
-            f"{name}: the crash images differ without any of these; the checker accepts each change "
-            "by itself"
+            f"{name}: the crash images differ without any of these; the checker accepts each "
+            "change by itself"
         )
     if not proven:
         more = "" if run.has_checker else "; --verify CMD also finds those that its checker accepts"
