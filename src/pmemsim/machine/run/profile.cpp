@@ -111,7 +111,8 @@ class Report {
 
   std::vector<std::uint32_t> calls_of(const Contexts::Call& at) {
     const Contexts::Call line = profile_.contexts().outside(at, [this](std::uint32_t called) {
-      return known(called).outside_program || (functions_.persists(called) && !functions_.stores(called));
+      return known(called).outside_program ||
+             (functions_.persists(called) && !functions_.stores(called));
     });
     std::vector<std::uint32_t> calls{number_of(line.line)};
     for (Contexts::Node node = line.parent; node != Contexts::kRoot;
