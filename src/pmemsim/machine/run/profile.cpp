@@ -5,8 +5,8 @@
 #include <chrono>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "pmemsim/analysis/flush_functions.hpp"
 #include "pmemsim/common/error.hpp"
@@ -37,7 +37,8 @@ class Report {
   explicit Report(const TimeProfile& profile)
       : profile_(profile),
         sites_(profile.sites()),
-        functions_(profile.sites(), profile.contexts()) {
+        functions_(profile.sites(), profile.contexts()),
+        lines_(profile.sites().lines()) {
     for (const TimeProfile::Row& row : profile.rows()) {
       const auto kind = static_cast<trace::SiteKind>(sites_.sites()[row.at.line].kind);
       if (kind == trace::SiteKind::kFlush || kind == trace::SiteKind::kFence) {
@@ -81,21 +82,23 @@ class Report {
  private:
   // A line of the recording's table of sites, whose text is compared only once.
   struct KnownLine {
-    bool outside_program;
-    std::uint32_t place;  // number of its place, or kNoPlace
+    bool seen = false, outside_program = false;
+    std::uint32_t place = kNoPlace;  // its number among the places
   };
   static constexpr std::uint32_t kNoPlace = UINT32_MAX;
 
   KnownLine& known(std::uint32_t line) {
-    const auto [found, fresh] = lines_.try_emplace(line);
-    if (fresh) {
+    KnownLine& found = lines_[line];
+    if (!found.seen) {
       const bool library = sites_.string(sites_.line(line).file).starts_with("library/");
-      found->second = {library || trace::in_system_header(sites_, line), kNoPlace};
+      found.seen = true;
+      found.outside_program = library || trace::in_system_header(sites_, line);
     }
-    return found->second;
+    return found;
   }
 
   void add(const TimeProfile::Row& row) {
+    if (row.parts.empty() && row.plain.total() == 0) return;
     const std::vector<std::uint32_t> calls = calls_of(row.at);
     for (std::size_t i = 0; i < kCauses; ++i) {
       const auto cause = static_cast<Cause>(i);
@@ -135,7 +138,7 @@ class Report {
   const trace::SiteTable& sites_;
   trace::FlushFunctions functions_;
   std::map<trace::SourceLocation, std::uint32_t> numbers_;
-  std::unordered_map<std::uint32_t, KnownLine> lines_;
+  std::vector<KnownLine> lines_;
   // By account and cause, whether other threads waited for a lock, and places of the calls.
   using Key =
       std::tuple<std::pair<std::size_t, std::string_view>, bool, std::vector<std::uint32_t>>;
