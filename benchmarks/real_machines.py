@@ -14,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -29,6 +30,7 @@ ONE_MODULE: dict[str, int | str] = {"pm.controllers": 1, "pm.channels_per_contro
 BASIC = "arXiv 1903.05714"
 SIZES = "AnandTech 2017, Skylake-SP servers"
 XIANG = "Xiang et al., EuroSys 2022"
+OUTLIERS = "arXiv 1908.03583, figure 3: outliers, once in about 14,000 overwrites (Wang et al.)"
 NV_CMM = "SMART Modular, white paper of the NV-CMM-E3S"
 
 
@@ -47,6 +49,10 @@ class Curve:
     fixed: dict[str, int] = field(default_factory=dict)
     """Options of the loop: threads, lines, bytes, shuffled; `over` names the one that varies."""
     overrides: dict[str, int | str] = field(default_factory=dict)
+    without: dict[str, int | str] = field(default_factory=dict)
+    """Settings of another run, by whose time the first one's is reduced; the rest is compared."""
+    operations: int = 0
+    """Operations of the loop; 0: enough of them for its kind."""
     used: bool = False
     """Whether the published values decided parameters of the preset."""
     in_dram: bool = False
@@ -64,6 +70,11 @@ HUGE_PAGES: dict[str, int | str] = {"tlb.page_size": "2MiB"}
 # "Prefetching disabled" (arXiv 1903.05714, 3.1.1). Random blocks are as long as the program wants.
 NO_PREFETCH: dict[str, int | str] = {"prefetch.streams": 0}
 ONE_MODULE_AT_RANDOM = {**ONE_MODULE, **NO_PREFETCH}
+# A load of the module then takes only the time in the caches and on the way to the link.
+NO_MODULE: dict[str, int | str] = {
+    "pm.device": "fixed", "pm.read_latency": "0ns", "pm.link_latency": "0ns",
+    "pm.front_latency": "0ns", "pm.back_latency": "0ns",
+}  # fmt: skip
 # Lines of a pool in the L2.
 POOL = {"bytes": 4096 * 64}
 CURVES = (
@@ -128,6 +139,11 @@ CURVES = (
         {POOL["bytes"]: (90.0, BASIC)}, used=True,
     ),
     Curve(
+        "stall by wear levelling, in 20,000 overwrites of 256 B", OPTANE, "us", "bytes",
+        "overwrite", (64 << 10,), {64 << 10: (50.0, OUTLIERS)},
+        without={"pm.wear_writes": 0}, operations=20_000, used=True,
+    ),
+    Curve(
         "store, clwb, sfence", "xeon-6140", "ns", "bytes", "persist", (POOL["bytes"],),
         {POOL["bytes"]: (57.0, f"{BASIC}: DRAM")}, used=True,
     ),
@@ -138,6 +154,11 @@ CURVES = (
     Curve(
         "reads in order", "cxl-nv-cmm", "GB/s", "threads", "read", (1, 4, 16),
         {16: (32.0, NV_CMM)}, {"lines": 4, "bytes": PART}, used=True,
+    ),
+    Curve(
+        "round trip of the module, loads one after the other", "cxl-nv-cmm", "ns", "shuffled",
+        "chase", (1,), {1: (200.0, f"{NV_CMM}: about 200 ns")}, {"bytes": 128 * MIB},
+        without=NO_MODULE, used=True,
     ),
 )  # fmt: skip
 
@@ -176,7 +197,9 @@ def build(folder: Path) -> Path:
 def recording(program: Path, curve: Curve, x: int) -> tuple[Path, int]:
     """Record a point's program, unless a curve has; return its trace and the accessed lines."""
     options = {**curve.fixed, curve.over: x}
-    if curve.loop == "chase":  # the previous repetition warms the caches
+    if curve.operations:
+        operations = curve.operations
+    elif curve.loop == "chase":  # the previous repetition warms the caches
         operations = max(20_000, min(options["bytes"] // 64, 1 << 17))
     elif curve.unit == "ns":
         operations = max(1000, options["bytes"] // 64)  # each line of a pool once
@@ -194,17 +217,29 @@ def recording(program: Path, curve: Curve, x: int) -> tuple[Path, int]:
     return trace, operations
 
 
+def time_ns(trace: Path, curve: Curve, settings: dict[str, int | str]) -> float:
+    """Return the simulated time of a recording."""
+    return pmemsim.run(trace, design="x86-bare", machine=curve.machine, overrides=settings).time_ns
+
+
+def value_of(curve: Curve, time: float, lines: int) -> float:
+    """Return what the curve shows of a time in ns: of a line, of the whole run, or a bandwidth."""
+    if curve.unit == "us":
+        return time / 1000
+    return time / lines if curve.unit == "ns" else lines * 64 / time
+
+
 def measure(program: Path, curve: Curve) -> list[Point]:
     """Simulate all of a curve's points."""
     points = []
     pages = {} if curve.machine == "cxl-nv-cmm" else HUGE_PAGES
     for x in curve.xs:
         trace, lines = recording(program, curve, x)
-        result = pmemsim.run(
-            trace, design="x86-bare", machine=curve.machine, overrides={**pages, **curve.overrides}
-        )
-        time = result.time_ns
-        value = time / lines if curve.unit == "ns" else lines * 64 / time
+        settings = {**pages, **curve.overrides}
+        time = time_ns(trace, curve, settings)
+        if curve.without:
+            time -= time_ns(trace, curve, {**settings, **curve.without})
+        value = value_of(curve, time, lines)
         published, source = curve.published.get(x, (None, ""))
         where = (curve.name, curve.machine, curve.unit, curve.over)
         used = curve.used and published is not None
@@ -221,14 +256,16 @@ def show(point: Point) -> str:
 
 
 def plot(points: list[Point], folder: Path) -> None:
-    """Draw each machine's curves, with the published points, as NAME.svg."""
+    """Draw each machine's curves, with the published points, as NAME.svg; a point is no curve."""
     import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
     plt.rcParams["svg.hashsalt"] = "pmemsim"  # makes the file reproducible
     for machine in dict.fromkeys(point.machine for point in points):
         own = [point for point in points if point.machine == machine]
-        panels = sorted({(point.unit, point.over) for point in own})
+        places = {(point.unit, point.over, point.x) for point in own}
+        drawn_over = Counter((unit, over) for unit, over, _ in places)
+        panels = sorted(panel for panel, count in drawn_over.items() if count > 1)
         figure, axes = plt.subplots(
             1, len(panels), figsize=(4 * len(panels), 4), layout="constrained", squeeze=False
         )

@@ -193,6 +193,19 @@ def test_idle_channel_decides_how_many_overwrites_reach_the_device(
 ) -> None:
     result = run(
         recording(program, "overwrites", 1, 4000),
-        design="x86-bare", machine="xeon-optane", overrides={"pm.idle_writes": policy},
+        design="x86-bare", machine="xeon-optane",
+        overrides={"pm.idle_writes": policy, "pm.write_merging": "true"},
     )  # fmt: skip
     assert result.stats["pm.bytes_written"] == written
+
+
+def test_overwrites_stall_while_the_module_migrates_their_block(program: Path) -> None:
+    def time_ns(writes_before_a_migration: int) -> float:
+        return run(
+            recording(program, "overwrites", 1, 4000),
+            design="x86-bare", machine="xeon-optane",
+            overrides={"pm.wear_writes": writes_before_a_migration},
+        ).time_ns  # fmt: skip
+
+    # The WPQ hides as much as it takes to fill it.
+    assert 0.9 * 50_000 < time_ns(3000) - time_ns(0) <= 50_000
