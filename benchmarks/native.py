@@ -2,7 +2,7 @@
 
 python benchmarks/native.py --machine mine.yaml
 
-The programs are fourteen small ones (benchmarks/programs) and the workloads. A small one measures
+The programs are twenty small ones (benchmarks/programs) and the workloads. A small one measures
 itself natively, one repetition after the other, and is recorded, whose last repetition is
 simulated; an operation is what its first lines say. A workload runs natively with its software
 undo log, again and again, and is recorded, with one thread; an operation is a region of its region
