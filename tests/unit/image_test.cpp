@@ -10,6 +10,20 @@
 namespace pmemsim {
 namespace {
 
+TEST(LineData, LinesThatDifferInOneByteAreUnequal) {
+  LineData line{};
+  for (std::size_t i = 0; i < line.size(); ++i) line[i] = std::byte(i);
+  LineData other = line;
+  EXPECT_TRUE(line == other);
+  EXPECT_FALSE(line != other);
+  for (std::byte& byte : other) {
+    byte ^= std::byte{0x80};
+    EXPECT_FALSE(line == other);
+    EXPECT_TRUE(line != other);
+    byte ^= std::byte{0x80};
+  }
+}
+
 TEST(Image, StoredZerosAllocateNoPage) {
   Image image;
   const std::vector<std::byte> zeros(3 * Image::kPageBytes);

@@ -17,6 +17,10 @@
 namespace pmemsim {
 
 using LineData = std::array<std::byte, kLineBytes>;
+// Replaces the comparison of std::array, which compares std::byte one at a time.
+inline bool operator==(const LineData& one, const LineData& other) {
+  return std::memcmp(one.data(), other.data(), kLineBytes) == 0;
+}
 
 // A set of a line's bytes, one bit each: the lowest bit is the first byte.
 using ByteMask = std::uint64_t;
