@@ -588,8 +588,10 @@ void Asap::commit(Rid self, Time now, std::vector<Rid>& ready) {
 
 Asap::Survivors Asap::survivors() const {
   Survivors all{{}, log_.survivors()};
-  for_each_active(
-      [&](const Region& region) { all.dependences[region.rid()] = region.dependences; });
+  all.dependences.reserve(uncommitted_);
+  for_each_active([&](const Region& region) {
+    all.dependences.emplace_back(region.rid(), region.dependences);
+  });
   return all;
 }
 

@@ -184,7 +184,8 @@ class Asap final : public Atomicity {
   // The state that survives a crash, besides PM and the write pending queues (5.5): the Dependence
   // Lists, the LH-WPQs, and the cores' registers LogAddress and LogSize.
   struct Survivors {
-    std::map<Rid, std::vector<Rid>> dependences;  // by uncommitted region
+    // The uncommitted regions in ascending order, each with the regions that it depends on.
+    std::vector<std::pair<Rid, std::vector<Rid>>> dependences;
     LogSurvivors log;
   };
   Survivors survivors() const;

@@ -395,12 +395,15 @@ LogSurvivors HardwareLog::survivors() const {
   LogSurvivors all;
   space_->survive(all);
   if (parameters_.faults.headers) return all;
+  all.headers.reserve(buffer_->headers().size());
   for (const HeaderId& buffered : buffer_->headers()) {
     const Log& log = logs_[buffered.log];
     if (log.released) continue;
     const Record& record = log.records[buffered.record];
-    all.headers.push_back(
-        {record.place->first, record.header.bytes(), record.links.bytes(record.header)});
+    BufferedHeader& header =
+        all.headers.emplace_back(BufferedHeader{record.place->first, record.header.bytes()});
+    const bool has_second_line = record.place->second != record.place->first;
+    if (has_second_line) header.links = record.links.bytes(record.header);
   }
   return all;
 }

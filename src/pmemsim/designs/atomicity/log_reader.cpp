@@ -1,8 +1,8 @@
 #include "pmemsim/designs/atomicity/log_reader.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "pmemsim/designs/atomicity/log_index.hpp"
 
@@ -14,9 +14,11 @@ class LogReader {
   LogReader(const LogSurvivors& survivors, const std::vector<RegionRange>& wanted,
             const RecoveryView& pm)
       : survivors_(survivors), wanted_(wanted), pm_(pm) {
-    for (const BufferedHeader& header : survivors.headers) {
-      buffered_.emplace(header.place.number, &header);
-    }
+    buffered_.reserve(survivors.headers.size());
+    for (const BufferedHeader& header : survivors.headers) buffered_.push_back(&header);
+    std::ranges::sort(buffered_, [](const BufferedHeader* one, const BufferedHeader* other) {
+      return std::pair(one->place, one) < std::pair(other->place, other);
+    });
   }
 
   std::vector<LoggedRecord> read() {
@@ -31,9 +33,10 @@ class LogReader {
  private:
   using Ring = LogSurvivors::Ring;
 
+  static Line place_of(const BufferedHeader* header) { return header->place; }
   const BufferedHeader* find_buffered(Line place) const {
-    const auto found = buffered_.find(place.number);
-    return found == buffered_.end() ? nullptr : found->second;
+    const auto found = std::ranges::lower_bound(buffered_, place, {}, place_of);
+    return found == buffered_.end() || (*found)->place != place ? nullptr : *found;
   }
   bool is_wanted(const LogHeader& header) const {
     return header.core < wanted_.size() && header.region >= wanted_[header.core].first &&
@@ -107,7 +110,7 @@ class LogReader {
   const LogSurvivors& survivors_;
   const std::vector<RegionRange>& wanted_;
   const RecoveryView& pm_;
-  std::unordered_map<std::uint64_t, const BufferedHeader*> buffered_;  // by location
+  std::vector<const BufferedHeader*> buffered_;  // by location
   std::vector<LoggedRecord> records_;
 };
 

@@ -99,6 +99,7 @@ class SequentialSpace final : public LogSpace {
   }
   // Implements rule 4 of the head comment.
   void survive(LogSurvivors& survivors) const override {
+    survivors.rings.reserve(rings_.size());
     for (const SequentialLog& ring : rings_) {
       survivors.rings.push_back({ring.first(), ring.lines()});
     }
