@@ -158,6 +158,23 @@ TEST(AdvancingHistory, KeptHistoryHasAllUnits) {
   EXPECT_EQ(bench.holds(kPmBase, 999).verdict(), Oracle::Fault::kLost);
 }
 
+// Operations that the history skips count towards a round, which reads 256 operations ahead.
+TEST(AdvancingHistory, SkippedOperationsCountAsRead) {
+  LongProgram program;
+  const auto branch = program.builder.site(trace::SiteKind::kBranch);
+  for (std::uint64_t region = 1; region <= 3; ++region) {
+    program.region(region);
+    for (int i = 0; i < 300; ++i) program.builder.branch(branch, true);
+  }
+  AdvancingBench bench(program);
+  bench.executed(1);
+  EXPECT_EQ(bench.history.units(), 1);
+  bench.history.read_to(0, kOperationsOfRegion + 300);
+  EXPECT_EQ(bench.history.units(), 1);
+  bench.history.read_to(0, kOperationsOfRegion + 301);
+  EXPECT_EQ(bench.history.units(), 2);
+}
+
 // A thread writes an atomic variable 5,000 times. Another one reads its first version after more
 // operations than that.
 class LaggingThread : public testing::Test {
@@ -175,8 +192,8 @@ class LaggingThread : public testing::Test {
       builder_.atomic(flag, kFlag, 0, version, version);
     }
     builder_.thread(1);
-    const auto other = builder_.site(trace::SiteKind::kExecute, 0, 1);
-    for (int i = 0; i < 6000; ++i) builder_.plain(other);
+    const auto load = builder_.site(trace::SiteKind::kLoad, 8, 1);
+    for (int i = 0; i < 6000; ++i) builder_.access(load, kPmBase + 4096);
     builder_.atomic(builder_.site(trace::SiteKind::kAtomicLoad, 8, 1), kFlag, 0, 1);
     builder_.store(store, kPmBase, 2);
     temporary_.emplace(builder_);

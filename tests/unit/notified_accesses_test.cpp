@@ -179,6 +179,40 @@ TraceBuilder fences_of_all_kinds() {
   return builder;
 }
 
+// The fences that are left, by position, with the purpose and the meaning of each.
+std::vector<std::string> positions_of_fences(const Lowering& lowering, bool skips) {
+  TraceBuilder builder = fences_of_all_kinds();
+  const auto branch = builder.site(SiteKind::kBranch);
+  for (std::uint64_t purpose = 0; purpose < trace::kPurposes; ++purpose) {
+    builder.mark(MarkKind::kPurpose, purpose);
+    builder.branch(branch, true);
+    builder.plain(builder.site(SiteKind::kFence));
+    builder.branch(branch, false);
+  }
+  const TemporaryTrace temporary(builder);
+  const trace::TraceFile file(temporary.path());
+  LoweredStream stream(file, 0, lowering, {});
+  std::vector<std::string> found;
+  for (trace::Operation operation;;) {
+    if (skips) {
+      stream.skip_to({SiteKind::kMark, SiteKind::kSync, SiteKind::kFlush, SiteKind::kFence});
+    }
+    if (!stream.next(operation)) return found;
+    if (operation.kind != SiteKind::kFence) continue;
+    found.push_back(std::to_string(stream.position()) + " " +
+                    std::to_string(static_cast<int>(stream.purpose())) + " " +
+                    std::to_string(static_cast<int>(stream.fence_meaning())));
+  }
+}
+
+TEST(SkippedKinds, FencesAreLeftWithTheSamePurposeAndMeaning) {
+  Lowering lowering;
+  EXPECT_EQ(positions_of_fences(lowering, true), positions_of_fences(lowering, false));
+  lowering.keeps[static_cast<std::size_t>(Purpose::kLog)] = false;
+  lowering.keeps_ordering_fences[static_cast<std::size_t>(Purpose::kCommit)] = false;
+  EXPECT_EQ(positions_of_fences(lowering, true), positions_of_fences(lowering, false));
+}
+
 // Number of kept fences, by purpose.
 std::vector<int> fences_left(const Lowering& lowering) {
   TraceBuilder builder = fences_of_all_kinds();

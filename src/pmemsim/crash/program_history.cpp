@@ -41,17 +41,19 @@ class ProgramHistory::Thread {
     read();
   }
 
-  // Executes at most this number of operations, until the thread must wait for another one or has
-  // ended. True if it executed any.
+  // Passes at most this number of recorded operations and those skipped behind them, until the
+  // thread must wait for another one or has ended. True if it executed any operation.
   bool advance(std::uint64_t most) {
-    std::uint64_t done = 0;
-    while (done < most && more_ && order_.may_execute(operation_) && passes_races()) {
+    const std::uint64_t before = executed();
+    bool moved = false;
+    while (executed() - before < most && more_ && order_.may_execute(operation_) &&
+           passes_races()) {
       execute();
       read();
-      ++done;
+      moved = true;
     }
     if (!more_) end();
-    return done > 0;
+    return moved;
   }
   bool ended() const { return !more_; }
   std::uint64_t finished_operations() const {
@@ -59,6 +61,12 @@ class ProgramHistory::Thread {
   }
 
  private:
+  // The kinds of operations that execute() processes.
+  static constexpr trace::KindSet kRead{
+      SiteKind::kMark,        SiteKind::kSync,         SiteKind::kLoad,      SiteKind::kCopyLoad,
+      SiteKind::kAtomicLoad,  SiteKind::kStore,        SiteKind::kCopyStore, SiteKind::kAtomicStore,
+      SiteKind::kNonTemporal, SiteKind::kAtomicUpdate, SiteKind::kFlush,     SiteKind::kFence};
+
   // A thread may end inside a region, which is not guaranteed persistent then.
   void end() {
     if (region_ != kNone) history_.edit(region_).ended = false;
@@ -69,6 +77,7 @@ class ProgramHistory::Thread {
 
   void read() {
     do {
+      stream_.skip_to(kRead);
       more_ = stream_.next(operation_);
     } while (more_ && left_out_.leaves_out(stream_.position() - 1));
     while (!awaited_.empty() && awaited_.front() <= executed()) {

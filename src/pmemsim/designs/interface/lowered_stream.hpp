@@ -53,6 +53,12 @@ class LoweredStream {
     return true;
   }
 
+  // Skips operations of other kinds, for a reader that ignores them. The kinds must include marks,
+  // synchronisation, flushes and fences.
+  void skip_to(trace::KindSet kinds) {
+    if (!state_.kept_in_part) stream_.skip_to(kinds);
+  }
+
   // Returns the number of instructions, since the last call, around flushes and fences that aren't
   // kept. The instructions themselves are kept.
   std::uint32_t take_left_over() { return std::exchange(left_over_, 0); }
