@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "pmemsim/designs/atomicity/apply_record.hpp"
@@ -9,47 +10,38 @@
 namespace pmemsim {
 namespace {
 
-// A region that has to be undone.
-struct Undone {
-  std::uint64_t rid;
-  const std::vector<std::uint64_t>& dependences;
-  std::vector<LoggedRecord> records;
-};
+using Uncommitted = std::pair<Asap::Rid, std::vector<Asap::Rid>>;
 
-// Returns the regions that have to be undone, by their identifiers in ascending order.
-std::vector<Undone> find_undone(const Asap::Survivors& survivors, const RecoveryView& pm) {
-  std::vector<Undone> found;
-  found.reserve(survivors.dependences.size());
+// Returns the log records of the cores' uncommitted regions, and of regions between them.
+std::vector<LoggedRecord> find_records(const Asap::Survivors& survivors, const RecoveryView& pm) {
   std::vector<RegionRange> wanted;
-  for (const auto& [rid, dependences] : survivors.dependences) {
-    found.push_back({rid, dependences, {}});
+  for (const auto& [rid, _] : survivors.dependences) {
     const CoreId core = core_of(rid);
     if (core >= wanted.size()) wanted.resize(core + 1, {UINT64_MAX, 0});
     wanted[core].first = std::min(wanted[core].first, region_number(rid));
     wanted[core].last = std::max(wanted[core].last, region_number(rid));
   }
-  for (const LoggedRecord& record : read_log(survivors.log, wanted, pm)) {
-    const std::uint64_t rid = Asap::rid(record.header.core, record.header.region);
-    const auto region = std::ranges::lower_bound(found, rid, {}, &Undone::rid);
-    if (region != found.end() && region->rid == rid) region->records.push_back(record);
-  }
-  return found;
+  return read_log(survivors.log, wanted, pm);
 }
 
 }  // namespace
 
 void recover_asap(const Asap::Survivors& survivors, RecoveryView pm) {
-  const std::vector<Undone> undone = find_undone(survivors, pm);
-  std::vector<const Undone*> left;
-  for (const Undone& region : undone) left.push_back(&region);
+  const std::vector<LoggedRecord> records = find_records(survivors, pm);
+  std::vector<const Uncommitted*> left;
+  left.reserve(survivors.dependences.size());
+  for (const Uncommitted& region : survivors.dependences) left.push_back(&region);
   while (!left.empty()) {
     // The list has no cycles, so there is a region on which none of the remaining regions depends.
-    const auto last = std::ranges::find_if(left, [&](const Undone* candidate) {
-      return std::ranges::none_of(left, [&](const Undone* other) {
-        return std::ranges::find(other->dependences, candidate->rid) != other->dependences.end();
+    const auto last = std::ranges::find_if(left, [&](const Uncommitted* candidate) {
+      return std::ranges::none_of(left, [&](const Uncommitted* other) {
+        return std::ranges::find(other->second, candidate->first) != other->second.end();
       });
     });
-    for (const LoggedRecord& record : (*last)->records) apply_record(record, pm);
+    for (const LoggedRecord& record : records) {
+      const Asap::Rid owner = Asap::rid(record.header.core, record.header.region);
+      if (owner == (*last)->first) apply_record(record, pm);
+    }
     left.erase(last);
   }
 }
