@@ -151,6 +151,9 @@ class RandomTraffic : public PersistenceObserver {
         },
         &found);
     EXPECT_EQ(found, surviving_);
+    for (const auto& [line, value] : surviving_) {
+      EXPECT_EQ(value_of(bench_.memory.surviving(Line{line})), value);
+    }
   }
 
   void check_end() {

@@ -28,6 +28,21 @@ class Diary : public PersistenceObserver {
   std::vector<std::int64_t> entries;
 };
 
+// Reads the surviving data of a dropped write's line when the drop is reported.
+class LeftAfterDrop : public PersistenceObserver {
+ public:
+  explicit LeftAfterDrop(const Memory& memory) : memory_(memory) {}
+  void persisted(const Write&, PersistencePoint, Time) override {}
+  void persisted_with_next(const Write&) override {}
+  void dropped(const Write& write, Time) override {
+    left.push_back(value_of(memory_.surviving(write.line)));
+  }
+  std::vector<std::uint64_t> left;
+
+ private:
+  const Memory& memory_;
+};
+
 std::vector<std::uint64_t> accepted(const Memory& memory) {
   std::vector<std::uint64_t> values;
   memory.for_each_accepted(
@@ -420,6 +435,16 @@ TEST(MemoryQueue, DroppedWriteNeverReachesTheDevice) {
   EXPECT_FALSE(bench.written_at.count(1));
   EXPECT_FALSE(bench.written_at.count(2));
   EXPECT_EQ(bench.memory.statistics().writes_dropped, 1u);
+}
+
+TEST(MemoryQueue, DroppedWriteDoesNotSurviveWhenItsDropIsReported) {
+  MemoryBench bench(simple_memory());
+  LeftAfterDrop observer(bench.memory);
+  bench.memory.observe(&observer);
+  const WriteId id = bench.write(1, line_in(0, 0));
+  EXPECT_EQ(value_of(bench.memory.surviving(line_in(0, 0))), 1u);
+  EXPECT_TRUE(bench.memory.drop(id));
+  EXPECT_EQ(observer.left, (std::vector<std::uint64_t>{0}));
 }
 
 TEST(MemoryQueue, DropFreesAnEntryAndCancelsTheAcknowledgement) {

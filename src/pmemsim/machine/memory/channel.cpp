@@ -180,7 +180,7 @@ std::uint32_t Channel::take_slot(const Write& write, const DeviceLocation& locat
   pending.order = ++last_arrival_;
   pending.write = write;
   pending.state = WriteState::kTravelling;
-  pending.reserved = pending.log_queued = false;
+  pending.reserved = pending.log_queued = pending.is_accepted = false;
   pending.arrived = queue_.now();
   pending.same_bucket = std::exchange(lines_[bucket(write.line)], slot);
   most_writes_ = std::max(most_writes_, ++writes_under_way_);
@@ -417,6 +417,7 @@ void Channel::accept(std::uint32_t slot, Time now) {
   pending.merged = kNoSlot;
   pending.accepted_previous = newest_accepted_;
   pending.accepted_next = kNoSlot;
+  pending.is_accepted = true;
   (newest_accepted_ == kNoSlot ? oldest_accepted_ : writes_[newest_accepted_].accepted_next) = slot;
   newest_accepted_ = slot;
   write_queue_.push(slot, banks_[pending.bank].open_row);
@@ -567,7 +568,8 @@ void Channel::leave_queue(std::uint32_t slot, Time now) {
 }
 
 void Channel::leave_accepted(std::uint32_t slot) {
-  const PendingWrite& pending = writes_[slot];
+  PendingWrite& pending = writes_[slot];
+  pending.is_accepted = false;
   const std::uint32_t previous = pending.accepted_previous;
   const std::uint32_t next = pending.accepted_next;
   (previous == kNoSlot ? oldest_accepted_ : writes_[previous].accepted_next) = next;
@@ -607,6 +609,26 @@ Write Channel::pending_of(Line line) const {
     if (writes_[slot].write.line == line) all.add_older(writes_[slot].write);
   }
   return all;
+}
+
+// The list of all accepted writes gives their order, but is long. It is only read if the line has
+// several of them.
+void Channel::apply_accepted(Line line, LineData& data) const {
+  std::uint32_t only = kNoSlot;
+  for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot;
+       slot = writes_[slot].same_bucket) {
+    if (writes_[slot].write.line != line || !writes_[slot].is_accepted) continue;
+    if (only != kNoSlot) {
+      for_each_accepted([&](const Write& write) {
+        if (write.line == line) take_bytes(data, write.data, write.bytes);
+      });
+      return;
+    }
+    only = slot;
+  }
+  if (only != kNoSlot && writes_[only].persistent) {
+    take_bytes(data, writes_[only].write.data, writes_[only].write.bytes);
+  }
 }
 
 const Write* Channel::pending(std::uint64_t number) const {

@@ -108,6 +108,8 @@ class Channel {
       if (writes_[slot].persistent) visit(writes_[slot].write);
     }
   }
+  // Applies the line's accepted and persistent writes, oldest first, to its data on the device.
+  void apply_accepted(Line line, LineData& data) const;
   void observe(PersistenceObserver* observer) { observer_ = observer; }
   // Logs stages under this number of the channel.
   void log_stages(StageLog* stages, std::uint32_t number) {
@@ -141,8 +143,9 @@ class Channel {
     Write write;
     WriteState state = WriteState::kTravelling;
     bool persistent = false;
-    bool reserved = false;    // has a WPQ entry before it is accepted
-    bool log_queued = false;  // belongs to the log queue
+    bool reserved = false;     // has a WPQ entry before it is accepted
+    bool log_queued = false;   // belongs to the log queue
+    bool is_accepted = false;  // in the list of accepted writes
     Time arrived{};
     Time accepted{};
     std::uint32_t same_bucket = kNoSlot;  // next write in the same bucket of lines_

@@ -154,9 +154,7 @@ void Memory::for_each_accepted(void (*visit)(void* context, const Write&), void*
 
 LineData Memory::surviving(Line line) const {
   LineData data = implementation_->device.read(line);
-  implementation_->channels[channel_of(line)]->for_each_accepted([&](const Write& write) {
-    if (write.line == line) take_bytes(data, write.data, write.bytes);
-  });
+  implementation_->channels[channel_of(line)]->apply_accepted(line, data);
   return data;
 }
 
