@@ -1,6 +1,6 @@
 // A heap at a fixed address that counts as persistent memory (PMEMSIM_PM_HEAP=1), for programs that
-// allocate with malloc and flush what they wrote. Without that option, the program keeps its own
-// malloc.
+// allocate with malloc and flush what they wrote. Its allocations are recorded. Without that
+// option, the program keeps its own malloc.
 //
 // Blocks come from lists by size class: four classes for each power of two. The 16 bytes before a
 // block contain its class. Only the holder of the token allocates here, or a thread that the C
@@ -17,6 +17,7 @@
 
 #include "exported.hpp"
 #include "pmemsim_rt.h"
+#include "record.hpp"
 #include "reserved_memory.hpp"
 #include "scheduler.hpp"
 #include "sites.hpp"
@@ -201,6 +202,20 @@ void* or_no_memory(void* memory) {
   return memory;
 }
 
+// Calls of code that isn't recorded count, too: the program may use and free their memory.
+void record_block(trace::MarkKind kind, void* memory) {
+  if (memory == nullptr || !recording() || !active()) return;
+  put_mark(kind, reinterpret_cast<std::uintptr_t>(memory), header_of(memory)->bytes);
+}
+void* allocated(void* memory) {
+  record_block(trace::MarkKind::kAllocate, memory);
+  return or_no_memory(memory);
+}
+void free_recorded(void* memory) {
+  record_block(trace::MarkKind::kFree, memory);
+  free_block(memory);
+}
+
 }  // namespace
 
 void configure_heap() {
@@ -231,14 +246,14 @@ using namespace pmemsim::rt;
 #define PMEMSIM_ALLOCATOR PMEMSIM_EXPORT __attribute__((weak))
 
 extern "C" PMEMSIM_OWN void* pmemsim_rt_malloc(std::size_t bytes) noexcept {
-  if (enabled) return or_no_memory(allocate_block(bytes));
+  if (enabled) return allocated(allocate_block(bytes));
   return look_up() ? next.malloc(bytes) : allocate_early(bytes);
 }
 extern "C" __attribute__((weak, visibility("default"))) void* malloc(std::size_t bytes) noexcept
     __attribute__((alias("pmemsim_rt_malloc")));
 PMEMSIM_ALLOCATOR void free(void* memory) noexcept {
   if (memory == nullptr || is_early(memory)) return;
-  if (is_ours(memory)) return free_block(memory);
+  if (is_ours(memory)) return free_recorded(memory);
   if (look_up()) next.free(memory);
 }
 PMEMSIM_ALLOCATOR void* calloc(std::size_t count, std::size_t bytes) noexcept {
@@ -246,7 +261,7 @@ PMEMSIM_ALLOCATOR void* calloc(std::size_t count, std::size_t bytes) noexcept {
   std::size_t total = 0;
   void* memory = __builtin_mul_overflow(count, bytes, &total) ? nullptr : allocate_block(total);
   if (memory != nullptr) std::memset(memory, 0, total);
-  return or_no_memory(memory);
+  return allocated(memory);
 }
 PMEMSIM_ALLOCATOR void* realloc(void* memory, std::size_t bytes) noexcept {
   if (!is_ours(memory) && !is_early(memory) && (memory != nullptr || !enabled)) {
@@ -270,23 +285,24 @@ PMEMSIM_ALLOCATOR int posix_memalign(void** memory, std::size_t alignment,
   if (!enabled) return look_up() ? next.posix_memalign(memory, alignment, bytes) : ENOMEM;
   if (alignment % sizeof(void*) != 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
   *memory = allocate_aligned(alignment, bytes);
+  allocated(*memory);
   return *memory != nullptr ? 0 : ENOMEM;
 }
 PMEMSIM_ALLOCATOR void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   if (!enabled) return look_up() ? next.aligned_alloc(alignment, bytes) : nullptr;
-  return or_no_memory(allocate_aligned(alignment, bytes));
+  return allocated(allocate_aligned(alignment, bytes));
 }
 PMEMSIM_ALLOCATOR void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   if (!enabled) return look_up() ? next.memalign(alignment, bytes) : nullptr;
-  return or_no_memory(allocate_aligned(alignment, bytes));
+  return allocated(allocate_aligned(alignment, bytes));
 }
 PMEMSIM_ALLOCATOR void* valloc(std::size_t bytes) noexcept {
   if (!enabled) return look_up() ? next.valloc(bytes) : nullptr;
-  return or_no_memory(allocate_aligned(kSystemPage, bytes));
+  return allocated(allocate_aligned(kSystemPage, bytes));
 }
 PMEMSIM_ALLOCATOR void* pvalloc(std::size_t bytes) noexcept {
   if (!enabled) return look_up() ? next.pvalloc(bytes) : nullptr;
-  return or_no_memory(
+  return allocated(
       allocate_aligned(kSystemPage, (bytes + kSystemPage - 1) / kSystemPage * kSystemPage));
 }
 PMEMSIM_ALLOCATOR std::size_t malloc_usable_size(void* memory) noexcept {

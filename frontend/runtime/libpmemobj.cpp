@@ -23,6 +23,8 @@ struct {
   void* (*memcpy)(Pool, void*, const void*, std::size_t, unsigned);
   void* (*memmove)(Pool, void*, const void*, std::size_t, unsigned);
   void* (*memset)(Pool, void*, int, std::size_t, unsigned);
+  ObjectId (*first)(Pool);
+  ObjectId (*next)(ObjectId);
   int (*list_insert)(Pool, std::size_t, void*, ObjectId, int, ObjectId);
   int (*list_remove)(Pool, std::size_t, void*, ObjectId, int);
   int (*list_move)(Pool, std::size_t, void*, std::size_t, void*, ObjectId, int, ObjectId);
@@ -98,6 +100,10 @@ void* set_memory(Pool pool, void* to, int byte, std::size_t bytes, unsigned flag
   record_persistent_copy(call, to, nullptr, bytes, flags);
   return result;
 }
+
+// A program that calls one of these can find objects to which nothing leads.
+ObjectId first(Pool pool) { return library.first(pool); }
+ObjectId next(ObjectId object) { return library.next(object); }
 
 // ---- Lists --------------------------------------------------------------------------------------
 
@@ -201,12 +207,16 @@ const Replacement kFunctions[] = {
     in_pmemobj("pmemobj_memcpy", &copy_memory, library.memcpy),
     in_pmemobj("pmemobj_memmove", &move_memory, library.memmove),
     in_pmemobj("pmemobj_memset", &set_memory, library.memset),
+    in_pmemobj("pmemobj_first", &first, library.first),
+    in_pmemobj("pmemobj_next", &next, library.next),
     in_pmemobj("pmemobj_list_insert", &list_insert, library.list_insert),
     in_pmemobj("pmemobj_list_remove", &list_remove, library.list_remove),
     in_pmemobj("pmemobj_list_move", &list_move, library.list_move),
 };
 
 }  // namespace
+
+bool lists_objects() { return library.first != nullptr || library.next != nullptr; }
 
 const Replacements kLibpmemobj{kFunctions, sizeof(kFunctions) / sizeof(kFunctions[0])};
 

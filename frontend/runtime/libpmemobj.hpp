@@ -16,6 +16,9 @@
 
 namespace pmemsim::rt {
 
+// True if recorded code calls a function that lists a pool's objects, in this execution or another.
+bool lists_objects();
+
 extern const Replacements kLibpmemobj, kLibpmemobjTransactions, kLibpmemobjAllocation;
 
 }  // namespace pmemsim::rt

@@ -10,6 +10,7 @@
 #include "flushes.hpp"
 #include "heap.hpp"
 #include "holds.hpp"
+#include "libpmemobj.hpp"
 #include "library_calls.hpp"
 #include "objects.hpp"
 #include "output.hpp"
@@ -295,6 +296,7 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
   add_unknown_functions(text);
   add_flushes(text);
   if (called_libpmemobj()) text.add("\"libraries\": [\"libpmemobj\"], ");
+  if (lists_objects()) text.add("\"lists_objects\": true, ");
   add_partial_notes(text);
   add_regions(text);
   text.add("}\n");

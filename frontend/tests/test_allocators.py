@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import HERE, built_toolchain, run
+from pmemsim.program_check import check_program
 from pmemsim.trace import Trace
 from shared import locked
 
@@ -144,3 +145,47 @@ def test_a_known_allocator_that_the_program_calls_itself_is_refused(
     done = record(tmp_path / "mine", output, PMEMSIM_PM_HEAP="1")
     assert done.returncode == 2
     assert f"mine has {name} linked statically" in done.stderr
+
+
+FREED = """
+#include <stdlib.h>
+#include <string.h>
+#include <immintrin.h>
+static void persist(char* memory) { _mm_clflush(memory); _mm_sfence(); }
+int main(int count, char** words) {
+  char* kept = aligned_alloc(64, 64);
+  memset(kept, 0, 64);
+  persist(kept);
+  for (int i = 0; i < 20; ++i) {
+    char* scratch = i % 2 ? malloc(40 + 30 * i) : calloc(3, 9 + 10 * i);
+    memset(scratch, i, 20);
+    scratch = realloc(scratch, 2000);
+    scratch[1900] = 1;
+    kept[i] = scratch[0];
+    persist(kept);
+    if (i != 19 || strcmp(words[1], "early")) free(scratch);
+    if (!strcmp(words[1], "late")) kept[i + 1] = scratch[100];
+  }
+  persist(kept);
+  return 0;
+}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("use", "kinds"),
+    [("freed", set()), ("early", {"never-flushed"}), ("late", {"used-after-free"})],
+)
+def test_freed_memory_of_the_persistent_heap_needs_no_flush_and_has_no_use(
+    tmp_path: Path, use: str, kinds: set[str]
+) -> None:
+    source, program = tmp_path / "freed.c", tmp_path / "freed"
+    source.write_text(FREED)
+    compiler = built_toolchain() / "bin" / "pmemsim-cc"
+    run(compiler, "-O1", "-g", "-fno-builtin", "-Wno-use-after-free", source, "-o", program)
+    output = tmp_path / "trace.pmt"
+    done = record(program, output, use, PMEMSIM_PM_HEAP="1")
+    assert done.returncode == 0, done.stderr
+    findings = check_program(Trace(output)).findings
+    assert {each.kind for each in findings if each.loses_data} == kinds

@@ -248,3 +248,42 @@ def test_findings_are_the_same_at_each_level(
     build: Build, tmp_path: Path, name: str, use: str, level: str
 ) -> None:
     check_findings(build, tmp_path, name, use, level)
+
+
+LEAK = """
+#include <libpmemobj.h>
+int main(int count, char** words) {
+  PMEMobjpool* pool = pmemobj_create(words[count - 1], "leak", PMEMOBJ_MIN_POOL, 0600);
+  PMEMoid* root = pmemobj_direct(pmemobj_root(pool, 64));
+  TX_BEGIN(pool) {
+    pmemobj_tx_add_range_direct(root, sizeof *root);
+    *root = pmemobj_tx_zalloc(40, 1);
+  }
+  TX_END
+  PMEMoid lost, freed;
+  if (pmemobj_zalloc(pool, &freed, 40, 1) || pmemobj_zalloc(pool, &lost, 40, 1)) return 1;
+  pmemobj_free(&freed);
+#ifdef LISTS
+  for (PMEMoid each = pmemobj_first(pool); each.off != 0; each = pmemobj_next(each)) {}
+#endif
+  pmemobj_close(pool);
+  return 0;
+}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", [(), ("-DLISTS",)])
+def test_object_without_a_pointer_is_leaked_unless_the_program_lists_objects(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    if not Path("/usr/include/libpmemobj.h").exists():
+        pytest.skip("libpmemobj is not installed (apt-get install libpmemobj-dev)")
+    source, program = tmp_path / "leak.c", tmp_path / "leak"
+    source.write_text(LEAK)
+    cc = built_toolchain() / "bin" / "pmemsim-cc"
+    run(cc, "-O1", "-g", *options, source, "-lpmemobj", "-o", program)
+    trace = record(program, tmp_path, "run")
+    lines = [each.place.line for each in check_program(trace).findings if each.kind == "leaked"]
+    lost = LEAK[: LEAK.index("pmemobj_zalloc(pool, &lost")].count("\n") + 1
+    assert lines == ([] if options else [lost])

@@ -153,7 +153,7 @@ _KINDS = (
     Kind(
         "leaked",
         False,
-        "no pointer refers to memory of pm_alloc at the end of the recording",
+        "no pointer refers to the allocated memory at the end of the recording",
         "the memory stays allocated after a restart",
     ),
     Kind(
@@ -614,6 +614,8 @@ def _unchecked_kinds(trace: Trace, model: Model, counts: dict[str, int]) -> dict
     if counts["allocations"] == 0:
         reasons["leaked"] = "the recording has no pm_alloc"
         reasons["used-after-free"] = "the recording has no pm_alloc"
+    elif trace.metadata.get("lists_objects"):
+        reasons["leaked"] = "the program can list its objects (pmemobj_first, pmemobj_next)"
     if counts["replies"] == 0:
         reasons["replies-unpersisted"] = "the recording has no reply (write, send)"
     if trace.threads == 1:
@@ -624,6 +626,7 @@ def _unchecked_kinds(trace: Trace, model: Model, counts: dict[str, int]) -> dict
         reasons |= dict.fromkeys(one, "the recording has one thread")
     if any(region["source"] == "--pm-heap" for region in trace.metadata["pm_regions"]):
         reasons["volatile-pointer"] = "the whole heap counts as persistent (--pm-heap)"
+        reasons["leaked"] = "volatile pointers may lead to memory of --pm-heap"
     return reasons | _unknown_to(model)
 
 

@@ -621,6 +621,7 @@ TEST(ProgramCheck, StoreBesideALoggedRangeOfAPmPoolIsNotReported) {
 TEST(ProgramCheck, StoreBesideAnAllocationOfLibpmemobjIsReported) {
   CheckedTrace trace;
   trace.library("libpmemobj");
+  trace.persist(kOther, kLine + 16);
   trace.begin();
   trace.mark(MarkKind::kAllocate, kLine + 16, 40);
   trace.put(kLine + 16);
@@ -970,6 +971,81 @@ TEST(ProgramCheck, PointerInALogMakesNoAllocationReachable) {
   trace.persist(kThird, kLine);
   trace.mark(MarkKind::kPurpose, static_cast<std::uint64_t>(Purpose::kProgram));
   EXPECT_EQ(trace.check(), Found{"leaked 40"});
+}
+
+// libpmemobj and malloc allocate ranges within lines.
+TEST(ProgramCheck, PointerInALeakedOrFreedPartOfALineMakesNoObjectReachable) {
+  for (const bool freed : {false, true}) {
+    CheckedTrace trace;
+    trace.library("libpmemobj");
+    trace.plain(trace.log_call);
+    trace.mark(MarkKind::kAllocate, kLine + 16, 40);
+    trace.plain(trace.log_call);
+    trace.mark(MarkKind::kAllocate, kOther + 16, 112);
+    trace.persist(kLine + 24, kOther + 16 - kPmBase);
+    trace.persist(kThird, kLine + 16);
+    EXPECT_EQ(trace.check(), Found{});
+    trace.persist(kThird, 0);
+    if (freed) trace.mark(MarkKind::kFree, kLine + 16, 40);
+    EXPECT_EQ(trace.check(), freed ? Found{"leaked 40"} : Found{"leaked 40 x2"});
+  }
+}
+
+TEST(ProgramCheck, PointerBesideAnObjectMakesAnotherObjectReachable) {
+  CheckedTrace trace;
+  trace.library("libpmemobj");
+  trace.mark(MarkKind::kAllocate, kLine + 16, 40);
+  trace.persist(kLine + 8, kLine + 16);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, ObjectThatTheProgramCanListIsNotLeaked) {
+  CheckedTrace trace;
+  trace.library("libpmemobj");
+  trace.plain(trace.log_call);
+  trace.mark(MarkKind::kAllocate, kLine + 16, 40);
+  EXPECT_EQ(trace.check(), Found{"leaked 40"});
+  std::string metadata = trace.default_metadata();
+  trace.metadata(metadata.insert(1, R"("lists_objects": true, )"));
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, AllocationOfAPersistentHeapIsNotLeaked) {
+  CheckedTrace trace("--pm-heap");
+  trace.mark(MarkKind::kAllocate, kLine, 64);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, FreedPartOfALineNeedsNoFlush) {
+  CheckedTrace trace("--pm-heap");
+  trace.mark(MarkKind::kAllocate, kLine + 16, 32);
+  trace.put(kLine + 16);
+  trace.store(trace.second, kLine + 48, 7);
+  EXPECT_EQ(trace.check(), (Found{"never-flushed 10", "never-flushed 11"}));
+  trace.mark(MarkKind::kFree, kLine + 16, 32);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+}
+
+TEST(ProgramCheck, StoresToAFormerAllocationNeedNoFlush) {
+  CheckedTrace trace("--pm-heap");
+  trace.mark(MarkKind::kAllocate, kLine + 16, 32);
+  trace.put(kLine + 16);
+  trace.mark(MarkKind::kFree, kLine + 16, 32);
+  trace.mark(MarkKind::kAllocate, kLine + 16, 32);
+  EXPECT_EQ(trace.check(), Found{});
+  trace.store(trace.second, kLine + 24, 7);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+}
+
+TEST(ProgramCheck, UseOfAFreedPartOfALineIsReported) {
+  CheckedTrace trace("--pm-heap");
+  trace.plain(trace.log_call);
+  trace.mark(MarkKind::kFree, kLine + 16, 32);
+  trace.access(trace.load_site, kLine + 8);
+  trace.access(trace.load_site, kLine + 48);
+  EXPECT_EQ(trace.check(), Found{});
+  trace.access(trace.load_site, kLine + 40);
+  EXPECT_EQ(trace.check(), Found{"used-after-free:loaded 50/40"});
 }
 
 // ---- P10, P11

@@ -1,6 +1,7 @@
 #include "pmemsim/checks/rules/allocations.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 
@@ -18,16 +19,23 @@ constexpr std::uint64_t kAddressBits = trace::kMaxAddress - 1;
 
 }  // namespace
 
+// True if the program can ask libpmemobj for all objects of a pool.
+bool Allocations::lists_objects(const trace::Metadata& metadata) {
+  return metadata.json.find(R"("lists_objects":true)") != std::string::npos;
+}
+
 void Allocations::allocate(const At& at, std::uint64_t address, std::uint64_t bytes,
                            bool in_region) {
   any_ = true;
   live_.insert_or_assign(address, Allocated{bytes == 0 ? 1 : bytes, at, false});
   if (in_region) open_[at.thread].allocated.push_back(address);
-  const std::uint64_t first = Line::of(address).number;
-  const std::uint64_t lines = (address % kLineBytes + bytes + kLineBytes - 1) / kLineBytes;
-  for (std::uint64_t i = 0; i < lines && i < kMostFreedLines && freed_.size() > 0; ++i) {
-    if (freed_.find({first + i}) != nullptr) freed_.erase({first + i});
-  }
+  if (freed_.size() == 0) return;
+  for_each_line({address, bytes}, kMostFreedLines, [&](Line line, Words words) {
+    Freed* const freed = freed_.find(line);
+    if (freed == nullptr) return;
+    freed->words &= static_cast<Words>(~words);
+    if (freed->words == 0) freed_.erase(line);
+  });
 }
 
 void Allocations::free(const At& at, std::uint64_t address, std::uint64_t bytes, bool in_region) {
@@ -45,14 +53,18 @@ void Allocations::region_ended(CoreId thread) {
   region = {};
 }
 
-// A line that an allocation shares with others is not free when the allocation is.
-Allocations::Lines Allocations::lines_of(Block block) const {
-  if (!share_lines_) {
-    return {Line::of(block.address).number, (block.bytes + kLineBytes - 1) / kLineBytes};
+template <typename Visit>
+void Allocations::for_each_line(Block block, std::uint64_t most, Visit visit) const {
+  const std::uint64_t unit = share_lines_ ? kWordBytes : kLineBytes;
+  std::uint64_t at = block.address / unit * unit;
+  const std::uint64_t end =
+      (block.address + std::max<std::uint64_t>(block.bytes, 1) + unit - 1) / unit * unit;
+  for (std::uint64_t i = 0; at < end && i < most; ++i) {
+    const Line line = Line::of(at);
+    const std::uint64_t next = std::min(end, line.address() + kLineBytes);
+    visit(line, words_of(at, next - at));
+    at = next;
   }
-  const std::uint64_t first = (block.address + kLineBytes - 1) / kLineBytes;
-  const std::uint64_t end = (block.address + block.bytes) / kLineBytes;
-  return {first, end > first ? end - first : 0};
 }
 
 void Allocations::forget(const At& at, Block block) {
@@ -60,18 +72,20 @@ void Allocations::forget(const At& at, Block block) {
     block.bytes = known->second.bytes;
     live_.erase(known);
   }
-  if (block.bytes == 0) block.bytes = 1;
-  const Lines lines = lines_of(block);
-  for (std::uint64_t i = 0; i < lines.count && i < kMostFreedLines; ++i) {
-    const Line line{lines.first + i};
+  for_each_line(block, kMostFreedLines, [&](Line line, Words words) {
+    const Words others = freed_words(line);
     Freed* const known = freed_.find(line);
-    (known != nullptr ? *known : freed_.insert(line)) = {at, order_.now(at.thread)};
-  }
+    (known != nullptr ? *known : freed_.insert(line)) = {static_cast<Words>(others | words), at,
+                                                         order_.now(at.thread)};
+  });
 }
 
-void Allocations::check_access(const At& at, Line line, Reason reason) {
-  const Freed* const freed = freed_.find(line);
+void Allocations::check_access(const At& at, std::uint64_t address, std::uint64_t bytes,
+                               Reason reason) {
+  const Freed* const freed = freed_.find(Line::of(address));
   if (freed == nullptr) return;
+  const std::uint64_t rest = kLineBytes - address % kLineBytes;
+  if ((freed->words & words_of(address, std::min(bytes, rest))) == 0) return;
   const std::uint32_t by = freed->at.thread;
   if (by != at.thread && !order_.before(by, freed->epoch, at.thread)) return;
   findings_.add(Kind::kUsedAfterFree, reason, at, freed->at);
@@ -103,13 +117,22 @@ void Allocations::reach(std::uint64_t word, std::vector<Block>& reached) {
   }
 }
 
-void Allocations::reach_from(const Image& memory, Line line, std::vector<Block>& reached) {
+void Allocations::reach_from(const Image& memory, Line line, Words words,
+                             std::vector<Block>& reached) {
   const LineData data = memory.read(line);
-  for (std::size_t at = 0; at < data.size(); at += kWordBytes) {
+  for (Words left = words; left != 0; left &= static_cast<Words>(left - 1)) {
     std::uint64_t word = 0;
-    std::memcpy(&word, data.data() + at, sizeof(word));
+    std::memcpy(&word, data.data() + std::countr_zero(left) * kWordBytes, sizeof(word));
     reach(word, reached);
   }
+}
+
+Words Allocations::roots(Line line) {
+  Words words = 0;
+  for (std::uint64_t at = 0; at < kLineBytes; at += kWordBytes) {
+    if (containing(line.address() + at) == live_.end()) words |= words_of(at, kWordBytes);
+  }
+  return words & static_cast<Words>(~freed_words(line));
 }
 
 std::vector<std::uint64_t> Allocations::references(const Image& memory) const {
@@ -132,23 +155,19 @@ std::vector<std::uint64_t> Allocations::references(const Image& memory) const {
 }
 
 void Allocations::find_leaks(const Image& memory, const LineTable<bool>& log) {
-  if (share_lines_) return;
+  if (!finds_leaks_) return;
   std::vector<Block> reached;
   memory.for_each_page([&](std::uint64_t page, const std::byte*) {
     for (std::uint64_t at = page; at < page + Image::kPageBytes; at += kLineBytes) {
       const Line line = Line::of(at);
-      const bool root = containing(at) == live_.end() && freed_.find(line) == nullptr;
-      if (root && log.find(line) == nullptr) reach_from(memory, line, reached);
+      if (log.find(line) == nullptr) reach_from(memory, line, roots(line), reached);
     }
   });
   while (!reached.empty()) {
     const Block block = reached.back();
     reached.pop_back();
-    const std::uint64_t first = Line::of(block.address).number;
-    const std::uint64_t lines = (block.bytes + kLineBytes - 1) / kLineBytes;
-    for (std::uint64_t i = 0; i < lines && i < kMostReachedLines; ++i) {
-      reach_from(memory, {first + i}, reached);
-    }
+    for_each_line(block, kMostReachedLines,
+                  [&](Line line, Words words) { reach_from(memory, line, words, reached); });
   }
   for (const auto& [thread, region] : open_) {
     for (const std::uint64_t address : region.allocated) reach(address, reached);

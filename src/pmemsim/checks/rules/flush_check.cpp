@@ -123,13 +123,14 @@ void FlushCheck::store_past_caches(const At& at, std::uint64_t address, std::uin
   flush.checked = by.program && !by.in_region;
 }
 
-// Marks the lines of an allocation as new.
+// Marks the lines of an allocation as new. `allocations_` still has the words as free.
 void FlushCheck::allocated(std::uint64_t address, std::uint64_t bytes) {
   const std::uint64_t first = Line::of(address).number;
-  const std::uint64_t lines = (bytes + kLineBytes - 1) / kLineBytes;
+  const std::uint64_t lines = (address % kLineBytes + bytes + kLineBytes - 1) / kLineBytes;
   for (std::uint64_t i = 0; i < lines && i < kMostLines; ++i) {
     LineState* const state = shared_.lines.find({first + i});
     if (state == nullptr || state->pending) continue;
+    state->forget_stores(allocations_.freed_words({first + i}));
     state->persisted = 0;
     state->flushed = false;
   }

@@ -70,7 +70,8 @@ void LateStores::reply(const At& at, std::span<const Line> reported) {
   stores_.for_each([&](Line line, const Own& store) {
     const LineState& state = *shared_.lines.find(line);
     if (state.racy || is_persistent(line, store)) return;
-    if (shared_.allocations.is_freed(line) || state.is_sequence(store.words)) return;
+    if (shared_.allocations.are_freed(line, store.words)) return;
+    if (state.is_sequence(store.words)) return;
     if (std::ranges::find(reported, line) != reported.end()) return;
     const bool copied =
         has_region_ || std::ranges::all_of(values_of(line, store.words), [&](std::uint64_t value) {

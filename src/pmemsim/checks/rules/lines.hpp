@@ -50,6 +50,11 @@ struct LineState {
   Words sequence = 0, no_sequence = 0;
 
   bool is_sequence(Words words) const { return (words & ~(sequence & ~no_sequence)) == 0; }
+  // Forgets stores that nothing has flushed: these words were freed since.
+  void forget_stores(Words words) {
+    dirty &= static_cast<Words>(~words);
+    for (StoreList* const list : {&stores, &late, &tags}) list->forget(words);
+  }
   void clear_stores() {
     stores.clear();
     late.clear();

@@ -19,13 +19,14 @@ using ByPlace = std::map<Findings::Place, Stores>;
 ByPlace stores_by_place(Findings& findings, const Lines& lines, const Allocations& allocations) {
   ByPlace places;
   lines.for_each([&](Line line, const LineState& state) {
-    if (allocations.is_freed(line)) return;
     for (const StoreList::Store& store : state.tags.distinct()) {
+      if (allocations.are_freed(line, store.words)) continue;
       findings.add(Kind::kNeverFlushed, Reason::kTagBits, store.at);
     }
     if (state.dirty == 0) return;
     for (const StoreList* const list : {&state.stores, &state.late}) {
       for (const StoreList::Store& store : list->distinct()) {
+        if (allocations.are_freed(line, store.words)) continue;
         if (state.is_sequence(store.words)) {
           findings.add(Kind::kNeverFlushed, Reason::kSequence, store.at);
           continue;

@@ -54,6 +54,11 @@ bool has_replies(const trace::TraceFile& file) {
   return site.kind == static_cast<std::uint8_t>(SiteKind::kMark);
 }
 
+bool is_heap_pm(const trace::Metadata& metadata) {
+  const auto is_heap = [](const trace::PmRegion& region) { return region.source == kHeap; };
+  return std::ranges::any_of(metadata.pm_regions, is_heap);
+}
+
 // State shared by all threads.
 struct Program {
   Program(const trace::TraceFile& file, const Options& options)
@@ -61,7 +66,8 @@ struct Program {
         call_marks(file.sites()),
         findings(file.sites()),
         order(file.metadata().threads, file.metadata().sync_objects),
-        allocations(findings, order, file.metadata()),
+        whole_heap(is_heap_pm(file.metadata())),
+        allocations(findings, order, file.metadata(), whole_heap),
         logged(file.metadata()),
         references(file.metadata().pm_regions, file.sites().sites().size()),
         redo(file.metadata().log() == trace::ProgramLog::kRedo),
@@ -74,14 +80,14 @@ struct Program {
     trace::for_each_image_page(file, [&](std::uint64_t address, std::span<const std::byte> page) {
       memory.write(address, page.data(), page.size());
     });
-    const auto is_heap = [](const trace::PmRegion& region) { return region.source == kHeap; };
-    whole_heap = std::ranges::any_of(file.metadata().pm_regions, is_heap);
   }
 
   const trace::TraceFile& trace;
   CallMarks call_marks;
   Findings findings;
   HappensBefore order;
+  // The whole heap is persistent: the program was not written for persistent memory.
+  bool whole_heap;
   Allocations allocations;
   LoggedBytes logged;
   FlushCheck::Shared flushes;
@@ -100,8 +106,6 @@ struct Program {
   bool checks_replies;
   trace::RaceWaits waits;
   bool finds_races;
-  // The whole heap is persistent: the program was not written for persistent memory.
-  bool whole_heap = false;
   Report report;
 };
 
@@ -235,7 +239,7 @@ class Thread {
     if (!by_program_itself()) return;
     program_.loaded.add(operation_.address);
     const At now = at();
-    program_.allocations.access(now, operation_.address, Reason::kLoaded);
+    program_.allocations.access(now, operation_.address, operation_.size, Reason::kLoaded);
     const std::uint64_t bytes =
         std::min<std::uint64_t>(operation_.size, kLineBytes - operation_.address % kLineBytes);
     if (program_.follows_values) values_.load_pm(now, operation_.address, bytes);
@@ -281,7 +285,7 @@ class Thread {
   }
 
   void store_of_program(const At& now, FlushCheck::By by) {
-    program_.allocations.access(now, operation_.address, Reason::kStored);
+    program_.allocations.access(now, operation_.address, operation_.size, Reason::kStored);
     if (by.in_region) {
       regions_.store(now, operation_.address, operation_.size);
     } else if (program_.follows_values && !reads_.store_pm(now, operation_.address) &&
@@ -426,8 +430,8 @@ class Thread {
         return replies_.request(operation_.address, operation_.second);
       case MarkKind::kAllocate:
         ++program_.report.allocations;
-        program_.allocations.allocate(at(), operation_.address, operation_.second, regions_.open());
         flushes_.allocated(operation_.address, operation_.second);
+        program_.allocations.allocate(at(), operation_.address, operation_.second, regions_.open());
         return regions_.allocated(operation_.address, operation_.second);
       case MarkKind::kFree:
         return program_.allocations.free(at(), operation_.address, operation_.second,

@@ -43,6 +43,11 @@ class StoreList {
     stores_.clear();
     limit_ = kFirstLimit;
   }
+  // Removes the words of all stores.
+  void forget(Words words) {
+    for (Store& store : stores_) store.words &= static_cast<Words>(~words);
+    std::erase_if(stores_, [](const Store& store) { return store.words == 0; });
+  }
   bool empty() const { return stores_.empty(); }
 
   // Returns the first store of each source line and call path.
