@@ -191,6 +191,7 @@ _OTHER = {
     "replies-unpersisted": "the data are stored at {}",
     "used-after-free": "freed at {}",
     "published": "a pointer to it is stored at {}",
+    "undo_log": "a pointer to it is stored at {}",
     "region_end": "the region ends at {}",
     "unlock": "the lock is released at {}",
     "end": "the recording of the thread ends",
@@ -210,6 +211,7 @@ _UNDECIDED = {
     "unreferenced": "no pointer or offset in PM leads to the memory, which may have been freed",
     "file": "the reply goes to a file, a terminal, or standard output or error",
     "own_store": "the thread has stored data, but the reply may not promise that they are durable",
+    "undo_log": "the thread may have logged former data, which recovery restores",
     "branch": "a branch before the reply depends on another thread's data, the reply's bytes don't",
 }
 

@@ -365,3 +365,16 @@ def test_one_percent_without_a_verdict_counts_as_decided() -> None:
     assert undecided(3, 300, "images", "too many") == ""
     assert undecided(4, 300, "images", "too many") == "4 of 300 images have no verdict: too many"
     assert undecided(0, 0, "images", "too many") == ""
+
+
+@pytest.mark.long
+def test_publication_in_a_section_with_an_undo_log_is_a_note() -> None:
+    done = pmemsim(
+        "check", "queue_lowlevel", "--mix", "sections", "--regions", "200", "--json", "-"
+    )
+    assert done.returncode == 0, done.stderr
+    findings = json.loads(done.stdout[done.stdout.index("{") :])["findings"]
+    assert {(each["kind"], each["reason"], each["note"]) for each in findings} == {
+        ("flushed-not-fenced", "undo_log", True),
+        ("published-unflushed", "undo_log", True),
+    }

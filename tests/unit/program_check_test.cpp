@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -1188,6 +1189,79 @@ TEST(ProgramCheck, CheckStopsWhenTheCallbackReturnsFalse) {
   const TemporaryTrace file(trace);
   EXPECT_THROW(check_program(trace::TraceFile(file.path()), {}, [](double) { return false; }),
                Interrupted);
+}
+
+// ---- N8
+
+// A thread publishes a node without a fence, after it has made these words of a log persistent.
+Found publish_after_log(std::vector<std::uint64_t> log, bool open = true) {
+  CheckedTrace trace;
+  const std::uint32_t pointer = trace.at(13, SiteKind::kStore, 8);
+  trace.persist(kOther, kThird);  // the tail, which the log saves
+  for (std::size_t i = 0; i < log.size(); ++i) trace.persist(kThird + 64 * (i + 1), log[i]);
+  if (!open) trace.persist(kOther, kThird + 1024);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(pointer, kOther, kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  return trace.check();
+}
+
+TEST(UndoLog, PublicationAfterACopyOfTheFormerDataIsANote) {
+  const Found note{"flushed-not-fenced:undo_log 20/13"};
+  EXPECT_EQ(publish_after_log({kOther, kThird}), note);
+}
+
+TEST(UndoLog, PublicationAfterAnIncompleteOrOlderCopyIsReported) {
+  const Found finding{"flushed-not-fenced:published 20/13"};
+  EXPECT_EQ(publish_after_log({}), finding);
+  EXPECT_EQ(publish_after_log({kOther}), finding);
+  EXPECT_EQ(publish_after_log({kThird}), finding);
+  EXPECT_EQ(publish_after_log({kOther, kThird}, false), finding);
+}
+
+TEST(UndoLog, DataThatTheRecordingHasNotChangedYetMayBeLogged) {
+  CheckedTrace trace;
+  const std::uint32_t pointer = trace.at(13, SiteKind::kStore, 8);
+  std::vector<std::byte> page(4096);
+  std::memcpy(page.data(), &kThird, sizeof kThird);
+  trace.image_page(kOther, page);
+  trace.persist(kThird + 64, kOther);
+  trace.persist(kThird + 128, kThird);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(pointer, kOther, kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:undo_log 20/13"});
+}
+
+TEST(UndoLog, NewNodeThatRefersToTheFormerHeadIsNoLog) {
+  CheckedTrace trace;
+  const std::uint32_t pointer = trace.at(13, SiteKind::kStore, 8);
+  trace.persist(kOther, kThird);
+  trace.put(kLine, kThird);      // next
+  trace.put(kLine + 8, kOther);  // the word that leads to the node
+  trace.clwb(kLine);
+  trace.store(pointer, kOther, kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/13"});
+}
+
+TEST(UndoLog, NewNodeWithoutAFlushIsANote) {
+  CheckedTrace trace;
+  const std::uint32_t pointer = trace.at(13, SiteKind::kStore, 8);
+  trace.persist(kOther, kThird);
+  trace.persist(kThird + 64, kOther);
+  trace.persist(kThird + 128, kThird);
+  trace.put(kLine);
+  trace.store(pointer, kOther, kLine);
+  trace.clwb(kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{"published-unflushed:undo_log 10/13"});
 }
 
 }  // namespace

@@ -59,8 +59,9 @@ enum class Reason : std::uint8_t {
   kFile,      // The reply goes to a file or a terminal
   kOwnStore,  // The reply may promise nothing about the thread's stores
   kBranch,    // Only a branch depends on the data
+  kUndoLog,   // Like kPublished; the thread may have logged the former data
 };
-inline constexpr std::size_t kReasons = 17;
+inline constexpr std::size_t kReasons = 18;
 
 // Return the names that programs read.
 std::string_view name_of(Kind kind);

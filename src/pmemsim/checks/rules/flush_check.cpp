@@ -1,6 +1,8 @@
 #include "pmemsim/checks/rules/flush_check.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace pmemsim::check {
 namespace {
@@ -10,7 +12,6 @@ constexpr std::uint64_t kMostLines = 64;
 // Assumed size in B of a pointer's target if no allocation is known.
 constexpr std::uint64_t kReach = 256;
 constexpr std::size_t kMostUselessFlushes = 1 << 20;
-constexpr Line kNoLine{UINT64_MAX};
 
 // Returns the words that are not zero: the line contained them before the recording.
 Words words_in_use(const LineData& data) {
@@ -19,6 +20,16 @@ Words words_in_use(const LineData& data) {
     if (data[i] != std::byte{}) words |= static_cast<Words>(1u << i / kWordBytes);
   }
   return words;
+}
+
+// Visits the words that are not zero.
+template <typename Visit>
+void for_each_word(const LineData& data, Visit visit) {
+  for (std::size_t at = 0; at < data.size(); at += kWordBytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data.data() + at, sizeof(word));
+    if (word != 0) visit(word);
+  }
 }
 
 bool same(const At& a, const At& b) { return a.thread == b.thread && a.operation == b.operation; }
@@ -158,8 +169,9 @@ void FlushCheck::publish_line(const At& at, Line target, const LineState& state)
   if (state.racy) return;
   const bool own = state.version > 0 && state.store.thread == thread_;
   if (!shared_.eadr && own && !state.stores.empty() && state.persisted == 0 && !state.flushed) {
+    const Reason reason = may_have_undo_log(target) ? Reason::kUndoLog : Reason::kPublished;
     for (const StoreList::Store& store : state.stores.distinct()) {
-      findings_.add(Kind::kPublishedUnflushed, Reason::kPublished, store.at, at);
+      findings_.add(Kind::kPublishedUnflushed, reason, store.at, at);
     }
     return;
   }
@@ -169,8 +181,34 @@ void FlushCheck::publish_line(const At& at, Line target, const LineState& state)
     const Kind kind = flush.lock_used     ? Kind::kLockedFenceOnly
                       : flush.past_caches ? Kind::kNtNotFenced
                                           : Kind::kFlushedNotFenced;
-    findings_.add(kind, Reason::kPublished, flush.at, at);
+    const Reason reason = may_have_undo_log(target) ? Reason::kUndoLog : Reason::kPublished;
+    findings_.add(kind, reason, flush.at, at);
   }
+}
+
+// Note N8.
+bool FlushCheck::may_have_undo_log(Line target) const {
+  std::vector<std::pair<std::uint64_t, Line>> words;  // With the line that has the word
+  for (const Line number : fenced_lines_) {
+    const LineState* const state = number == kNoLine ? nullptr : shared_.lines.find(number);
+    if (state == nullptr || number == target || state->possibly_lost != 0) continue;
+    for_each_word(shared_.memory->read(number),
+                  [&](std::uint64_t word) { words.emplace_back(word, number); });
+  }
+  return std::ranges::any_of(words, [&](const auto& pointer) {
+    const Line logged = Line::of(pointer.first);
+    if (logged == target || logged == pointer.second) return false;
+    if (pointer.first >= trace::kMaxAddress) return false;
+    bool any = false;
+    bool copied = true;
+    for_each_word(shared_.memory->read(logged), [&](std::uint64_t word) {
+      any = true;
+      copied = copied && std::ranges::any_of(words, [&](const auto& copy) {
+                 return copy.first == word && copy.second != logged;
+               });
+    });
+    return any && copied;
+  });
 }
 
 // Rule P5.
@@ -302,6 +340,7 @@ void FlushCheck::end_flush(const Unfenced& flush) {
     state.ended = flush.words;
     state.fence_thread = thread_;
     state.fence = order_.now(thread_);
+    fenced_lines_[next_fenced_++ % fenced_lines_.size()] = flush.line;
   }
   if (last && !state.late.empty()) late_.push_back({flush.line, flush.at});
 }

@@ -1,5 +1,11 @@
 // Check of one thread's flushes and fences, and of the operations that depend on them: rules P2 to
 // P8 of program_check.hpp.
+//
+// Rules can't decide about a pointer's publication (P3 and P4) in this case, which is a note:
+//
+//   N8  undo_log: the thread may have an open undo log, whose recovery makes the pointer
+//       unreachable. Among the lines that its last fences have made persistent, one has a pointer
+//       to other data, and they have copies of all words of the data's line as it is now.
 #pragma once
 
 #include <array>
@@ -55,7 +61,9 @@ class FlushCheck {
         shared_(shared),
         allocations_(allocations),
         order_(order),
-        thread_(thread) {}
+        thread_(thread) {
+    fenced_lines_.fill(kNoLine);
+  }
 
   // Processes the part of a store that lies in one line.
   void store(const At& at, std::uint64_t address, std::uint64_t bytes, By by, Change change);
@@ -88,6 +96,8 @@ class FlushCheck {
   static void finish(Findings& findings, const Shared& shared);
 
  private:
+  static constexpr Line kNoLine{UINT64_MAX};
+
   // A flush or a non-temporal store that no fence has completed yet.
   struct Unfenced {
     Line line;
@@ -134,6 +144,7 @@ class FlushCheck {
   void check_late(Line except);
   bool can_be_reached(std::uint64_t location) const;
   void publish_line(const At& at, Line target, const LineState& state);
+  bool may_have_undo_log(Line target) const;
 
   Findings& findings_;
   Shared& shared_;
@@ -150,6 +161,8 @@ class FlushCheck {
   std::uint64_t stores_ = 0;            // Number of the program's stores to PM
   std::array<OddWord, 8> odd_words_{};  // The last ones; the oldest is at next_odd_word_
   std::size_t next_odd_word_ = 0;
+  std::array<Line, 16> fenced_lines_;  // The last lines of its fences; the oldest: next_fenced_
+  std::size_t next_fenced_ = 0;
   std::uint64_t region_begin_ = 0;
   std::uint32_t locks_ = 0;         // Number of locks held
   std::uint64_t locked_since_ = 0;  // Operation that acquired the outermost lock
