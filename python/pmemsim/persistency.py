@@ -380,14 +380,18 @@ def refuse_too_many(
     )
 
 
+def _threads(numbers: list[str]) -> str:
+    return f"thread{'s' if len(numbers) != 1 else ''} {', '.join(numbers)}"
+
+
 def _hosts(wanted: Wanted, trace: Trace) -> str:
     """Name the threads of the failed host and the surviving ones."""
     every = range(trace.threads)
     ended = [str(thread) for thread in every if thread % wanted.hosts == wanted.failed]
     going = [str(thread) for thread in every if thread % wanted.hosts != wanted.failed]
     return (
-        f"host {wanted.failed} has failed with its caches (threads {', '.join(ended)}); the device "
-        f"and the other hosts' caches are intact (threads {', '.join(going)})"
+        f"host {wanted.failed} has failed with its caches ({_threads(ended)}); the device "
+        f"and the other hosts' caches are intact ({_threads(going)})"
     )
 
 

@@ -70,8 +70,8 @@ def test_mistake_of_a_failed_host_is_found(build: Build, mistake: int, status: s
     done = check(build(mistake), "--hosts", "2", "--fail", "1")
     assert done.returncode == 1
     assert status in done.stderr
-    assert "host 1 has failed with its caches (threads 1)" in done.stderr
-    assert "the other hosts' caches are intact (threads 0)" in done.stderr
+    assert "host 1 has failed with its caches (thread 1)" in done.stderr
+    assert "the other hosts' caches are intact (thread 0)" in done.stderr
     assert "main" not in done.stderr.partition("kept in this image")[2].partition("recovery")[0]
     (command,) = re.findall(r"to reproduce: pmemsim (check .*)", done.stderr)
     assert "--hosts 2 --fail 1" in command

@@ -1191,7 +1191,7 @@ TEST(ProgramCheck, CheckStopsWhenTheCallbackReturnsFalse) {
                Interrupted);
 }
 
-// ---- N8
+// ---- N7
 
 // A thread publishes a node without a fence, after it has made these words of a log persistent.
 Found publish_after_log(std::vector<std::uint64_t> log, bool open = true) {

@@ -186,7 +186,7 @@ void FlushCheck::publish_line(const At& at, Line target, const LineState& state)
   }
 }
 
-// Note N8.
+// Note N7.
 bool FlushCheck::may_have_undo_log(Line target) const {
   std::vector<std::pair<std::uint64_t, Line>> words;  // With the line that has the word
   for (const Line number : fenced_lines_) {

@@ -3,7 +3,7 @@
 //
 // Rules can't decide about a pointer's publication (P3 and P4) in this case, which is a note:
 //
-//   N8  undo_log: the thread may have an open undo log, whose recovery makes the pointer
+//   N7  undo_log: the thread may have an open undo log, whose recovery makes the pointer
 //       unreachable. Among the lines that its last fences have made persistent, one has a pointer
 //       to other data, and they have copies of all words of the data's line as it is now.
 #pragma once
