@@ -197,6 +197,19 @@ class OperationStream {
   // Skips to the next operation of these kinds, without decoding the skipped ones.
   void skip_to(KindSet kinds);
 
+  // The next records of the frame, for a reader that decodes them itself: whole ones up to `end`,
+  // and zeros for at least kMaxRecordBytes behind it. passed() continues at one of them, after this
+  // number of operations.
+  struct Records {
+    const std::byte* next;
+    const std::byte* end;
+  };
+  Records records() const { return {cursor_, end_}; }
+  void passed(const std::byte* next, std::uint64_t operations) {
+    cursor_ = next;
+    position_ += operations;
+  }
+
   // position() is the number of operations read so far. seek() moves to any position, for designs
   // that re-execute regions.
   std::uint64_t position() const { return position_; }

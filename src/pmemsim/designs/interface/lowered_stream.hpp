@@ -59,6 +59,13 @@ class LoweredStream {
     if (!state_.kept_in_part) stream_.skip_to(kinds);
   }
 
+  // The next records, if all but kDecided are kept as they are: a reader may decode the others
+  // itself, relocate them, and continue after them with passed(). No records otherwise.
+  trace::OperationStream::Records records() const {
+    return state_.kept_in_part ? trace::OperationStream::Records{} : stream_.records();
+  }
+  void passed(const std::byte* next, std::uint64_t operations) { stream_.passed(next, operations); }
+
   // Returns the number of instructions, since the last call, around flushes and fences that aren't
   // kept. The instructions themselves are kept.
   std::uint32_t take_left_over() { return std::exchange(left_over_, 0); }

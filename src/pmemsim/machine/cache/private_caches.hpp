@@ -104,9 +104,15 @@ class PrivateCaches {
   Slot write_in_l1(Line line) {
     const std::size_t way = l1_.find(line);
     if (way == kNoWay || l1_.meta(way).state == LineState::kShared) return kUnknownSlot;
-    l1_.touch(way);
-    l1_.meta(way).state = LineState::kModified;
-    return l1_.meta(way).ready;
+    return write_way(way);
+  }
+  // Does the same, but not if the access trains the prefetcher.
+  Slot write_in_l1_untrained(Line line) {
+    const std::size_t way = l1_.find(line);
+    if (way == kNoWay || l1_.meta(way).state == LineState::kShared || l1_.meta(way).prefetched) {
+      return kUnknownSlot;
+    }
+    return write_way(way);
   }
 
   // Writes to the line, which must be in the private caches, exclusive or modified.
@@ -130,6 +136,11 @@ class PrivateCaches {
   Slot passing_latency() const { return l1_tag_latency_ + l2_tag_latency_; }
 
  private:
+  Slot write_way(std::size_t way) {
+    l1_.touch(way);
+    l1_.meta(way).state = LineState::kModified;
+    return l1_.meta(way).ready;
+  }
   Lookup look_up_l2(Line line, Slot start);
   void install_l1(Line line, const PrivateLine& meta);
 

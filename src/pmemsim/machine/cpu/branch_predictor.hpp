@@ -26,20 +26,38 @@ class DirectionPredictor {
 
   // Trains with the outcome. True if it had been predicted.
   bool predicted(std::uint32_t site, bool taken, BranchHistory& history) {
-    // Sites are dense numbers; the factor spreads them so that neighbours don't share counters.
-    const auto recent = static_cast<std::uint32_t>(history.recent);
-    const std::uint32_t index = ((site * 0x9E3779B1u >> 8) ^ recent) & mask_;
-    std::uint8_t& byte = counters_[index / kInByte];
-    const unsigned shift = index % kInByte * 2;
-    const unsigned counter = byte >> shift & 3;
-    const bool right = (counter >= kWeaklyTaken) == taken;
-    if (taken && counter < kStronglyTaken) byte = static_cast<std::uint8_t>(byte + (1u << shift));
-    if (!taken && counter > 0) byte = static_cast<std::uint8_t>(byte - (1u << shift));
-    history.add(taken ? 1 : 0, 1);
-    return right;
+    const auto [byte, shift] = counter_of(site, history);
+    const unsigned counter = *byte >> shift & 3;
+    train(byte, shift, counter, taken, history);
+    return (counter >= kWeaklyTaken) == taken;
+  }
+  // Trains with the outcome if it is predicted. Returns false, without any effect, if it isn't.
+  bool trained_if_predicted(std::uint32_t site, bool taken, BranchHistory& history) {
+    const auto [byte, shift] = counter_of(site, history);
+    const unsigned counter = *byte >> shift & 3;
+    if ((counter >= kWeaklyTaken) != taken) return false;
+    train(byte, shift, counter, taken, history);
+    return true;
   }
 
  private:
+  struct Counter {
+    std::uint8_t* byte;
+    unsigned shift;
+  };
+  Counter counter_of(std::uint32_t site, const BranchHistory& history) {
+    // Sites are dense numbers; the factor spreads them so that neighbours don't share counters.
+    const auto recent = static_cast<std::uint32_t>(history.recent);
+    const std::uint32_t index = ((site * 0x9E3779B1u >> 8) ^ recent) & mask_;
+    return {&counters_[index / kInByte], index % kInByte * 2};
+  }
+  static void train(std::uint8_t* byte, unsigned shift, unsigned counter, bool taken,
+                    BranchHistory& history) {
+    if (taken && counter < kStronglyTaken) *byte = static_cast<std::uint8_t>(*byte + (1u << shift));
+    if (!taken && counter > 0) *byte = static_cast<std::uint8_t>(*byte - (1u << shift));
+    history.add(taken ? 1 : 0, 1);
+  }
+
   static constexpr unsigned kWeaklyTaken = 2, kStronglyTaken = 3;
   // Four counters are in a byte, like in hardware, so that the tables of many cores fit into the
   // host's caches.
@@ -88,6 +106,10 @@ class ReturnStack {
     top_ = top_ + 1 == entries_.size() ? 0 : top_ + 1;
     entries_[top_] = site;
     calls_[++depth_ % kDeepest] = site;
+  }
+  // True if a return from the latest call would be predicted.
+  bool predicts_return() const {
+    return depth_ == 0 || entries_[top_] == calls_[depth_ % kDeepest];
   }
   // Returns from the latest call. True if that was predicted. Returns from calls before the
   // recording count as predicted.

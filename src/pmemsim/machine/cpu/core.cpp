@@ -39,7 +39,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       directions_(parameters.predictor_index_bits),
       targets_(parameters.target_index_bits),
       returns_(parameters.return_stack_entries),
-      window_(parameters, clock),
+      window_(parameters),
       tlb_(clock, tlb),
       misses_(parts.hierarchy, clock, id, parameters.mshrs, prefetch, statistics_),
       port_(parameters.one_access_at_a_time),
@@ -48,13 +48,15 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
   parts.hierarchy.connect(id, *this);
 }
 
-void Core::run(const trace::TraceFile& file, const trace::Races& races, std::uint32_t thread,
-               const ProgramCopy& copy, std::uint32_t first_race_object) {
+void Core::run(const trace::TraceFile& file, const DecodedSites& decoded, const trace::Races& races,
+               std::uint32_t thread, const ProgramCopy& copy, std::uint32_t first_race_object) {
   const LoweredStream::WantedMarks wanted{.region_fences = design_.wants(kRegions),
                                           .hints = design_.wants(kHints),
                                           .read_first = design_.may_leave_unreadable()};
   stream_ = std::make_unique<LoweredStream>(file, thread, design_.lowering(), wanted, copy);
   sites_ = &file.sites();
+  decoded_ = &decoded;
+  address_offset_ = copy.address_offset;
   window_.begin(sites_->sites().size());
   if (lock_order_ == LockOrder::kRecorded) races_.follow(races, thread, first_race_object);
   dispatch_ = retire_ = clock_.slot(queue_.now());

@@ -37,6 +37,7 @@
 #include "pmemsim/machine/cpu/core_statistics.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
 #include "pmemsim/machine/cpu/data_port.hpp"
+#include "pmemsim/machine/cpu/decoded_sites.hpp"
 #include "pmemsim/machine/cpu/instruction_window.hpp"
 #include "pmemsim/machine/cpu/miss_registers.hpp"
 #include "pmemsim/machine/cpu/race_order.hpp"
@@ -57,11 +58,11 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
        const TlbParameters& tlb, const PrefetchParameters& prefetch, CoreId id,
        LockOrder lock_order);
 
-  // Assigns a thread to the core and starts it at the queue's current time. `races` belong to the
-  // recording and must outlive the core. `first_race_object` is the number of the first
-  // synchronisation object that keeps the order of races between threads of this copy.
-  void run(const trace::TraceFile& file, const trace::Races& races, std::uint32_t thread,
-           const ProgramCopy& copy, std::uint32_t first_race_object);
+  // Assigns a thread to the core and starts it at the queue's current time. `decoded` and `races`
+  // belong to the recording and must outlive the core. `first_race_object` is the number of the
+  // first synchronisation object that keeps the order of races between threads of this copy.
+  void run(const trace::TraceFile& file, const DecodedSites& decoded, const trace::Races& races,
+           std::uint32_t thread, const ProgramCopy& copy, std::uint32_t first_race_object);
 
   void filled(Line line, LineState state, Time when, Source source) override;
 
@@ -102,9 +103,9 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool end_time_slice();
   void schedule_wake();
   void wake(std::uint64_t, Time now);
-  bool dispatch(const trace::Operation& operation);
-  bool dispatch_load(const trace::Operation& operation);
-  bool dispatch_store(const trace::Operation& operation);
+  bool dispatch(const trace::Operation& operation, bool waits);
+  bool dispatch_load(const trace::Operation& operation, bool waits);
+  bool dispatch_store(const trace::Operation& operation, bool waits);
   void set_version(std::uint32_t entry, const trace::Operation& operation);
   StoreKind store_kind(const trace::Operation& operation) const;
   bool dispatch_branch(const trace::Operation& operation);
@@ -114,45 +115,79 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void follow_call();
   bool dispatch_recurrence(const trace::Operation& operation);
   bool dispatch_plain(const trace::Operation& operation, Kind kind);
-  // True if the reorder buffer has room for the operation and the code before it.
-  bool has_entry(const trace::Operation& operation) {
-    return window_.free_entries(operation.instructions + instructions_without_entry_, dispatch_);
+  // True if the reorder buffer has room for these instructions and the code before them.
+  bool has_entry(std::uint32_t instructions) {
+    return window_.free_entries(instructions + instructions_without_entry_, dispatch_);
   }
+  bool has_entry(const trace::Operation& operation) { return has_entry(operation.instructions); }
   // True if the store queue also has this number of free entries.
   bool has_store_entries(const trace::Operation& operation, std::uint32_t stores) {
-    if (!has_entry(operation) || !stores_.has_free_entries(stores)) return false;
+    return has_store_entries(operation.instructions, stores);
+  }
+  bool has_store_entries(std::uint32_t instructions, std::uint32_t stores) {
+    if (!has_entry(instructions) || !stores_.has_free_entries(stores)) return false;
     if (stores_.free_since(stores) > dispatch_) [[unlikely]]
       wait_for_store_entries(stores);
     return true;
   }
   void wait_for_store_entries(std::uint32_t stores);
   void delay_dispatch(Slot until, Cause cause);
-  std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
+  // The fields of an operation that its entries in the window and the store queue contain.
+  struct Part {
+    std::uint64_t address;
+    const std::byte* value;  // nullptr: it writes nothing
+    std::uint32_t site;
+    std::uint32_t instructions;
+    std::uint8_t size;
+  };
+  static Part part_of(const trace::Operation& operation) {
+    return {operation.address, operation.value, operation.site, operation.instructions,
+            operation.size};
+  }
+  std::uint32_t new_entry(const trace::Operation& operation, Kind kind) {
+    return new_entry(part_of(operation), kind);
+  }
+  std::uint32_t new_entry(const Part& operation, Kind kind);
   static std::uint32_t stores_of(const trace::Operation& operation);
   StoreEntry& new_stores(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
   StoreEntry& new_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
-  StoreEntry& push_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation,
-                         bool writes);
+  [[gnu::noinline]] StoreEntry& push_store(std::uint32_t entry, StoreKind kind, Part operation,
+                                           bool writes);
   bool forward(std::uint32_t entry);
   void start(std::uint32_t entry);
 
-  // Loads and stores that complete when they are dispatched (core_front_end.cpp).
+  // Straight-line code (core_straight_line.cpp).
+  bool pass_straight_line(Slot limit);
+  std::size_t pass_load(const DecodedSites::Site& site, std::uint32_t number,
+                        const std::byte* payload);
+  std::size_t pass_store(const DecodedSites::Site& site, std::uint32_t number,
+                         const std::byte* payload, const std::byte* end);
+  bool pass_branch(std::uint32_t instructions, std::uint32_t number, bool taken);
+  bool pass_return(std::uint32_t instructions);
+  bool pass_recurrence(std::uint32_t instructions, std::uint32_t number, bool iterates);
+  bool recur_at_once(Part value, std::span<const Dependence> dependences);
   bool load_at_once(const trace::Operation& operation);
   bool store_at_once(const trace::Operation& operation);
-  std::uint32_t pass_at_once(const trace::Operation& operation, Slot done);
-  std::uint32_t enter_complete(const trace::Operation& operation, Kind kind, Slot done);
+  bool load_at_once(Part load, std::span<const Dependence> dependences);
+  bool store_at_once(Part store, std::span<const Dependence> dependences);
+  // True if the next operation with an entry counts these instructions.
+  bool needs_no_entry(std::uint32_t instructions) const {
+    return instructions_without_entry_ + instructions < rob_entries_ / 4;
+  }
+  std::uint32_t pass_at_once(std::uint32_t instructions, Slot done);
+  [[gnu::noinline]] std::uint32_t enter_complete(Part operation, Kind kind, Slot done);
   bool retires_at_once() const { return window_.empty() && !paused_; }
   void retire_at_once(Slot done, std::uint32_t instructions);
   // Returns when the operands of the next operation are ready, which is not before its dispatch or
-  // `earliest`; kUnknownSlot if that isn't known yet.
-  Slot operands_ready(const trace::Operation& operation, Slot earliest) const {
-    const Slot dispatched = dispatch_ + operation.instructions + instructions_without_entry_;
-    return window_.operands_ready(dependences_of(operation.site), std::max(dispatched, earliest),
-                                  cycle_);
+  // `earliest`; kNotComplete or later if that isn't known yet.
+  Slot operands_ready(std::span<const Dependence> dependences, std::uint32_t instructions,
+                      Slot earliest) const {
+    const Slot dispatched = dispatch_ + instructions + instructions_without_entry_;
+    return window_.operands_ready(dependences, std::max(dispatched, earliest));
   }
-  bool translated_at_once(const trace::Operation& operation) {
+  bool translated_at_once(std::uint64_t address, std::uint32_t size) {
     if (!tlb_.present()) return true;
-    const bool found = tlb_.in_first(operation.address, operation.size);
+    const bool found = tlb_.in_first(address, size);
     statistics_.translations += found;
     return found;
   }
@@ -186,7 +221,10 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   }
   void retry_waiting_at_port();
   Slot translation(std::uint64_t address, std::uint64_t bytes);
-  void translate(Entry& access);
+  void translate(Entry& access) {
+    if (tlb_.present()) translate_now(access);
+  }
+  void translate_now(Entry& access);
   void version_due(std::uint64_t index, Time now);
   void version_reached(std::uint64_t index, Time now);
   void wait_is_over(std::uint32_t index, Slot until, Cause cause);
@@ -247,8 +285,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
 
   bool persistent(std::uint64_t address) const { return pm_space_.contains(address); }
   Entry& entry(std::uint32_t index) { return window_[index]; }
-  std::span<const std::uint32_t> dependences_of(std::uint32_t site) const {
-    return sites_->dependences(sites_->sites()[site]);
+  std::span<const Dependence> dependences_of(std::uint32_t site) const {
+    return decoded_->dependences((*decoded_)[site]);
   }
 
   EventQueue& queue_;
@@ -276,6 +314,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   // State of the thread.
   std::unique_ptr<LoweredStream> stream_;
   const trace::SiteTable* sites_ = nullptr;
+  const DecodedSites* decoded_ = nullptr;
+  std::uint64_t address_offset_ = 0;
   trace::Operation operation_;
   bool has_operation_ = false;
   bool at_end_ = false;

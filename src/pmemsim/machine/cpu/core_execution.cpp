@@ -86,8 +86,7 @@ Slot Core::translation(std::uint64_t address, std::uint64_t bytes) {
   return found.wait;
 }
 
-void Core::translate(Entry& access) {
-  if (!tlb_.present()) return;
+void Core::translate_now(Entry& access) {
   Slot wait = 0;
   if (access.kind != Kind::kStore) wait = translation(access.address, access.size);
   for (std::uint32_t i = 0; i < access.stores; ++i) {

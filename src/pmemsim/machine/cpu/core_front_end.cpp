@@ -1,7 +1,6 @@
-// The front end of a core: reading operations, free entries in the window, and dispatch. Loads and
-// stores that have to wait for nothing complete when they are dispatched; most do.
+// The front end of a core: reading operations, free entries in the window, and dispatch. Most
+// operations have to wait for nothing and are part of straight-line code (core_straight_line.cpp).
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "pmemsim/machine/cpu/core.hpp"
@@ -87,11 +86,16 @@ void Core::advance() {
   Slot limit = limit_of();
   bool has_operation = has_operation_;
   while (blocking_branch_ == kNoEntry) {
-    if (!has_operation && !next_operation()) break;
+    bool waits = false;
+    if (!has_operation) {
+      // A profiled run has to stop at each operation.
+      waits = profile_ == nullptr && pass_straight_line(limit);
+      if (!next_operation()) break;
+    }
     has_operation = true;
     if (stream_->position() > races_.next() && !races_.pass(stream_->position() - 1, progress()))
       break;
-    if (dispatch_ > limit) [[unlikely]] {
+    if (dispatch_ > limit && !waits) [[unlikely]] {
       if (profile_ != nullptr) profile_operation();
       if (dispatch_ > horizon) {
         schedule_wake();
@@ -100,7 +104,7 @@ void Core::advance() {
       if (dispatch_ >= slice_ends_ && !end_time_slice()) break;
       limit = limit_of();
     }
-    if (!dispatch(operation_)) break;
+    if (!dispatch(operation_, waits)) break;
     has_operation = false;
   }
   has_operation_ = has_operation;
@@ -176,19 +180,19 @@ void Core::follow_call() {
   mispredicted_return_ = !returns_.predicted_return();
 }
 
-// Dispatches the operation. Returns false if an entry is missing: an event later moves the window
-// and calls advance() again.
-bool Core::dispatch(const Operation& operation) {
+// Dispatches the operation, which has to wait for something if `waits`. Returns false if an entry
+// is missing: an event later moves the window and calls advance() again.
+bool Core::dispatch(const Operation& operation, bool waits) {
   switch (operation.kind) {
     case SiteKind::kLoad:
     case SiteKind::kCopyLoad:
     case SiteKind::kAtomicLoad:
-      return dispatch_load(operation);
+      return dispatch_load(operation, waits);
     case SiteKind::kStore:
     case SiteKind::kNonTemporal:
     case SiteKind::kCopyStore:
     case SiteKind::kAtomicStore:
-      return dispatch_store(operation);
+      return dispatch_store(operation, waits);
     case SiteKind::kAtomicUpdate:
       return dispatch_through_stores(operation, StoreKind::kLocked, true);
     case SiteKind::kBranch:
@@ -201,7 +205,7 @@ bool Core::dispatch(const Operation& operation) {
       if (mispredicted_return_) return dispatch_mispredicted_return(operation);
       [[fallthrough]];
     case SiteKind::kExternal:
-      if (instructions_without_entry_ + operation.instructions >= rob_entries_ / 4) {
+      if (!needs_no_entry(operation.instructions)) {
         return dispatch_plain(operation, Kind::kPlain);
       }
       instructions_without_entry_ += operation.instructions;
@@ -227,139 +231,15 @@ bool Core::dispatch(const Operation& operation) {
   return true;
 }
 
-// Creates a store queue entry. Its fields for atomics and synchronisation have the values of an
-// older entry.
-inline StoreEntry& Core::push_store(std::uint32_t index, StoreKind kind, const Operation& operation,
-                                    bool writes) {
-  const std::uint64_t number = stores_.tail();
-  StoreEntry& store = stores_.push();
-  store.address = operation.address;
-  store.number = number;
-  store.region = in_region_ ? region_ : 0;
-  store.eligible = store.data_ready = kUnknownSlot;
-  store.rob = index;
-  store.site = operation.site;
-  store.kind = kind;
-  store.purpose = stream_->purpose();
-  store.size = operation.size;
-  store.step = Step::kArrived;
-  store.asked = LayerAsked::kNone;
-  store.lock_role = LockRole::kNone;
-  store.waits = store.serialising = store.ends_region = store.continues = store.follows = false;
-  store.writes = writes;
-  if (writes) {
-    std::memcpy(store.value.data(), operation.value, operation.size);
-    stores_.remember(operation.address, operation.size, number);
-  }
-  return store;
-}
-
-// Retires an operation that has completed at `done`, as the only one in flight, like retire().
-inline void Core::retire_at_once(Slot done, std::uint32_t instructions) {
-  const Slot in_turn = retire_ + instructions;
-  account_.add(Cause::kBase, instructions);
-  if (done > in_turn) {
-    const Slot delayed = std::min(done - in_turn, delay_);
-    account_.add(delay_cause_, delayed);
-    account_.add(Cause::kExecution, done - in_turn - delayed);
-  }
-  delay_ = 0;
-  retire_ = std::max(in_turn, done);
-  window_.retire_oldest(retire_);
-}
-
-// Dispatches an operation that completes at `done`. Nothing waits for its entry. The first function
-// also retires the operation, which must be the only one in flight. They return the entry.
-inline std::uint32_t Core::pass_at_once(const Operation& operation, Slot done) {
-  const std::uint32_t instructions = operation.instructions + instructions_without_entry_;
-  instructions_without_entry_ = 0;
-  dispatch_ += instructions;
-  const std::uint32_t index = window_.push(instructions);
-  retire_at_once(done, instructions);
-  return index;
-}
-inline std::uint32_t Core::enter_complete(const Operation& operation, Kind kind, Slot done) {
-  const std::uint32_t index = new_entry(operation, kind);
-  entry(index).ready = done;
-  entry(index).state = State::kComplete;
-  return index;
-}
-
-// Executes a load if nothing blocks it and its line is in the L1, with the results that execute(),
-// load(), complete() and retire() would have. Returns false, without any effect, if the load isn't
-// that simple.
-[[gnu::always_inline]] inline bool Core::load_at_once(const Operation& operation) {
-  if (barrier_entry_ != kNoEntry || operation.kind == SiteKind::kAtomicLoad || port_.present() ||
-      races_.any_reached()) {
-    return false;
-  }
-  const std::size_t way = caches_.find_in_l1(operation.address, operation.size);
-  if (way == kNoWay) return false;
-  const Slot ready = operands_ready(operation, barrier_);
-  if (ready == kUnknownSlot) return false;
-  const StoreEntry* const store = stores_.youngest(operation.address, operation.size, ready);
-  if (store != nullptr && store->data_ready == kUnknownSlot) return false;
-  if (!translated_at_once(operation)) return false;
-  ++statistics_.loads;
-  window_.load_dispatched();
-  Slot done;
-  if (store != nullptr) {
-    ++statistics_.forwarded_loads;
-    done = std::max(ready, store->data_ready) + forward_latency_;
-  } else {
-    done = caches_.read_l1(way, ready);
-  }
-  window_.produced_at_once(operation.site, done);
-  if (retires_at_once()) {
-    pass_at_once(operation, done);
-    window_.load_retired(retire_);
-    if (reports_loads_) notify_load(operation.address, operation.size, store != nullptr);
-  } else {
-    entry(enter_complete(operation, Kind::kLoad, done)).forwarded = store != nullptr;
-  }
-  return true;
-}
-
-// Does the same for a store, which then waits in the store queue or has left it at once.
-[[gnu::always_inline]] inline bool Core::store_at_once(const Operation& operation) {
-  if (operation.kind == SiteKind::kAtomicStore || operation.kind == SiteKind::kNonTemporal ||
-      races_.any_reached() || stores_of(operation) > 1) {
-    return false;
-  }
-  const Slot ready = operands_ready(operation, 0);
-  if (ready == kUnknownSlot || !translated_at_once(operation)) return false;
-  ++statistics_.stores;
-  const Slot done = ready + cycle_;
-  if (!retires_at_once()) {
-    const std::uint32_t index = enter_complete(operation, Kind::kStore, done);
-    entry(index).stores = 1;
-    entry(index).store = stores_.tail();
-    push_store(index, StoreKind::kStore, operation, true).data_ready = done;
-    return true;
-  }
-  const std::uint32_t index = pass_at_once(operation, done);
-  if (!reports_retired_stores_ &&
-      store_head_.write_at_once(operation.address, operation.size, retire_, done)) {
-    return true;
-  }
-  StoreEntry& store = push_store(index, StoreKind::kStore, operation, true);
-  store.data_ready = done;
-  store.eligible = retire_;
-  if (reports_retired_stores_) notify_store(store, 0, retire_);
-  store_head_.request_lines_ahead();
-  store_head_.drain();
-  return true;
-}
-
-bool Core::dispatch_load(const Operation& operation) {
+bool Core::dispatch_load(const Operation& operation, bool waits) {
   if (!has_entry(operation) || !window_.has_load_entry(dispatch_)) return false;
-  if (load_at_once(operation)) return true;
+  if (!waits && load_at_once(operation)) return true;
   const Kind kind = operation.kind == SiteKind::kAtomicLoad ? Kind::kAtomicLoad : Kind::kLoad;
   const std::uint32_t index = new_entry(operation, kind);
   Entry& load = entry(index);
   ++statistics_.loads;
   window_.load_dispatched();
-  window_.add_dependences(index, dependences_of(operation.site), cycle_);
+  window_.add_dependences(index, dependences_of(operation.site));
   if (barrier_entry_ != kNoEntry) {
     window_.wait_for(index, barrier_entry_, 0);
   } else {
@@ -401,15 +281,15 @@ bool Core::forward(std::uint32_t index) {
   return true;
 }
 
-bool Core::dispatch_store(const Operation& operation) {
+bool Core::dispatch_store(const Operation& operation, bool waits) {
   if (!has_store_entries(operation, stores_of(operation))) return false;
-  if (store_at_once(operation)) return true;
+  if (!waits && store_at_once(operation)) return true;
   const std::uint32_t index = new_entry(operation, Kind::kStore);
   ++statistics_.stores;
   const StoreKind kind = store_kind(operation);
   new_stores(index, kind, operation);
   if (kind == StoreKind::kAtomicStore) count_own_locks(lock_role(operation));
-  window_.add_dependences(index, dependences_of(operation.site), cycle_);
+  window_.add_dependences(index, dependences_of(operation.site));
   start(index);
   return true;
 }
@@ -459,7 +339,7 @@ bool Core::dispatch_mispredicted_return(const Operation& operation) {
 // Dispatches a mispredicted branch, which stops the front end until it has executed.
 void Core::block_at(const Operation& branch) {
   const std::uint32_t index = new_entry(branch, Kind::kBranch);
-  window_.add_dependences(index, dependences_of(branch.site), cycle_);
+  window_.add_dependences(index, dependences_of(branch.site));
   blocking_branch_ = index;
   start(index);
 }
@@ -469,12 +349,7 @@ void Core::block_at(const Operation& branch) {
 bool Core::dispatch_recurrence(const Operation& operation) {
   if (!has_entry(operation)) return false;
   const std::uint32_t index = new_entry(operation, Kind::kRecurrence);
-  const trace::SiteRecord& site = sites_->sites()[operation.site];
-  const auto dependences = sites_->dependences(site);
-  window_.add_dependences(index,
-                          operation.flag ? dependences.subspan(site.address_dependences)
-                                         : dependences.first(site.address_dependences),
-                          cycle_);
+  window_.add_dependences(index, decoded_->of_recurrence(operation.site, operation.flag));
   window_.produces(operation.site, index);
   start(index);
   return true;
@@ -504,7 +379,7 @@ void Core::delay_dispatch(Slot until, Cause cause) {
   dispatch_ = until;
 }
 
-std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
+std::uint32_t Core::new_entry(const Part& operation, Kind kind) {
   const std::uint32_t instructions = operation.instructions + instructions_without_entry_;
   const std::uint32_t index = window_.push(instructions);
   instructions_without_entry_ = 0;
@@ -564,7 +439,7 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   if (owner.stores++ == 0) owner.store = stores_.tail();
   const bool writes =
       operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
-  StoreEntry& store = push_store(index, kind, operation, writes);
+  StoreEntry& store = push_store(index, kind, part_of(operation), writes);
   store.object = operation.object;
   store.version = operation.version;
   store.detail = operation.detail;

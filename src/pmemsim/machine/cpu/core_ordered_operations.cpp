@@ -28,7 +28,7 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
     count_own_locks(lock_role(operation));
   }
   if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
-    window_.add_dependences(index, dependences_of(operation.site), cycle_);
+    window_.add_dependences(index, dependences_of(operation.site));
   }
   // This follows add_dependences(): in a loop, a compare-exchange depends on the value that it read
   // in the previous iteration.

@@ -11,13 +11,16 @@
 #include "pmemsim/common/clock.hpp"
 #include "pmemsim/machine/cpu/core_parameters.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
-#include "pmemsim/trace/dependence.hpp"
+#include "pmemsim/machine/cpu/decoded_sites.hpp"
 
 namespace pmemsim {
 
 class InstructionWindow {
  public:
   static constexpr std::uint32_t kNoEntry = UINT32_MAX;
+  // The time of results that aren't known yet. It is later than all others, and any latency can be
+  // added to it.
+  static constexpr Slot kNotComplete = kUnknownSlot - UINT32_MAX;
 
   enum class Kind : std::uint8_t {
     kPlain,
@@ -65,10 +68,8 @@ class InstructionWindow {
     std::uint8_t detail;  // kAtomicLoad, kAcquire
   };
 
-  InstructionWindow(const CoreParameters& parameters, const Clock& clock)
+  explicit InstructionWindow(const CoreParameters& parameters)
       : rob_entries_(parameters.rob_entries),
-        beyond_division_(clock.slots(parameters.division_latency) -
-                         clock.cycles(trace::kDivisionCycles)),
         // Operations of zero instructions take an entry too, hence twice the number of
         // instructions.
         entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
@@ -131,28 +132,24 @@ class InstructionWindow {
 
   // Makes the entry the producer for later consumers of its site.
   void produces(std::uint32_t site, std::uint32_t index) {
-    producers_[site] = {kUnknownSlot, index};
+    producers_[site] = {kNotComplete, index};
   }
   // The same for an entry whose result is available at that time already.
   void produced_at_once(std::uint32_t site, Slot slot) { producers_[site] = {slot, kNoEntry}; }
-  // Returns the time, not before `ready`, at which the results of these producers are available, or
-  // kUnknownSlot.
-  Slot operands_ready(std::span<const std::uint32_t> dependences, Slot ready, Slot cycle) const {
-    for (const std::uint32_t dependence : dependences) {
-      const Slot complete = producers_[trace::dependence_site(dependence)].complete;
-      if (complete == kUnknownSlot) return kUnknownSlot;
-      ready = std::max(ready, complete + latency_of(dependence, cycle));
+  // Returns the time, not before `ready`, at which the results of these producers are available. If
+  // it isn't known yet, it is kNotComplete or later.
+  Slot operands_ready(std::span<const Dependence> dependences, Slot ready) const {
+    for (const auto [producer, latency] : dependences) {
+      ready = std::max(ready, producers_[producer].complete + latency);
     }
     return ready;
   }
-  // Makes the entry wait for the producers in `dependences` (trace/format.hpp).
-  void add_dependences(std::uint32_t index, std::span<const std::uint32_t> dependences,
-                       Slot cycle) {
+  // Makes the entry wait for the producers in `dependences`.
+  void add_dependences(std::uint32_t index, std::span<const Dependence> dependences) {
     Entry& consumer = (*this)[index];
-    for (const std::uint32_t dependence : dependences) {
-      const Producer& producer = producers_[trace::dependence_site(dependence)];
-      const Slot latency = latency_of(dependence, cycle);
-      if (producer.complete != kUnknownSlot) {
+    for (const auto [site, latency] : dependences) {
+      const Producer& producer = producers_[site];
+      if (producer.complete != kNotComplete) {
         consumer.ready = std::max(consumer.ready, producer.complete + latency);
       } else {
         wait_for(index, producer.entry, latency);
@@ -202,13 +199,6 @@ class InstructionWindow {
   }
 
  private:
-  Slot latency_of(std::uint32_t dependence, Slot cycle) const {
-    const Slot latency = static_cast<Slot>(dependence & 0xff) * cycle;
-    if ((dependence & trace::kDivides) == 0) [[likely]]
-      return latency;
-    return std::max<Slot>(latency + beyond_division_, 0);
-  }
-
   // The place of an entry in the reorder buffer. Later entries can take it after the entry has
   // retired.
   struct Occupied {
@@ -226,7 +216,6 @@ class InstructionWindow {
   };
 
   const std::uint32_t rob_entries_;
-  const Slot beyond_division_;  // latency of a division beyond the one of recordings
   // [first_, head_) have retired, [head_, tail_) are in flight.
   std::vector<Entry> entries_;
   const std::uint32_t entry_mask_;

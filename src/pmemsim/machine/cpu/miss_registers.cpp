@@ -16,8 +16,7 @@ std::uint32_t MissRegisters::filled(Line line, Slot slot) {
 }
 
 // Only misses and first uses of prefetched lines train the prefetcher.
-void MissRegisters::prefetch_after(Line line, const PrivateCaches::Lookup& found) {
-  if (!prefetcher_.present()) return;
+void MissRegisters::train(Line line, const PrivateCaches::Lookup& found) {
   if (found.hit) {
     if (!caches_.first_use(line)) return;
     ++statistics_.used_prefetches;

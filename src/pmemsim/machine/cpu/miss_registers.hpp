@@ -45,13 +45,16 @@ class MissRegisters {
   // Frees the register of a line that has arrived. Returns the first load that waits for it.
   std::uint32_t filled(Line line, Slot slot);
   // Trains the prefetcher with an access and the private caches' result.
-  void prefetch_after(Line line, const PrivateCaches::Lookup& found);
+  void prefetch_after(Line line, const PrivateCaches::Lookup& found) {
+    if (prefetcher_.present()) train(line, found);
+  }
   // Removes all loads from the lists of waiters.
   void forget_loads() {
     for (Register& one : registers_) one.first_load = kNoLoad;
   }
 
  private:
+  void train(Line line, const PrivateCaches::Lookup& found);
   bool request_missing(Line line, Slot slot);
   Register* find(Line line) { return used_ == 0 ? nullptr : search(line); }
   Register* search(Line line);

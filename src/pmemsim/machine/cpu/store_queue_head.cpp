@@ -80,18 +80,6 @@ void StoreQueueHead::drain() {
   owner_.drain_stopped();
 }
 
-bool StoreQueueHead::write_at_once(std::uint64_t address, std::uint32_t size, Slot eligible,
-                                   Slot data_ready) {
-  const Line line = Line::of(address);
-  if (!writes_at_once_ || !stores_.empty() || !early_acquisitions_.empty() ||
-      pm_space_.contains(address) || !caches_.ready_for_write(line)) {
-    return false;
-  }
-  drained_ = std::max(std::max(eligible, drained_) + cycle_, caches_.write_in_l1(line));
-  stores_.pass(address, size, data_ready, drained_);
-  return true;
-}
-
 void StoreQueueHead::region_retired(std::uint64_t until, Slot began, Slot slot) {
   if (stores_.head() >= until) {
     count_drained_region(began, slot);
@@ -465,7 +453,7 @@ void StoreQueueHead::notify_acquisition(trace::SyncKind kind, std::uint64_t addr
   if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
 }
 
-void StoreQueueHead::notify_early_acquisitions(Slot slot) {
+void StoreQueueHead::notify_waiting_acquisitions(Slot slot) {
   while (!early_acquisitions_.empty() && early_acquisitions_.front().store <= stores_.head()) {
     const EarlyAcquisition acquired = early_acquisitions_.front();
     early_acquisitions_.pop_front();

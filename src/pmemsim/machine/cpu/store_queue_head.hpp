@@ -5,6 +5,7 @@
 // that will call resume_drain(), its step is the one at which it continues.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -89,7 +90,17 @@ class StoreQueueHead {
   // Writes these bytes outside PM as drain() would do for a store that has retired at `eligible`,
   // and whose value was known at `data_ready`. Returns false, without any effect, if the store has
   // to wait in the queue.
-  bool write_at_once(std::uint64_t address, std::uint32_t size, Slot eligible, Slot data_ready);
+  bool write_at_once(std::uint64_t address, std::uint32_t size, Slot eligible, Slot data_ready) {
+    if (!writes_at_once_ || !stores_.empty() || !early_acquisitions_.empty() ||
+        pm_space_.contains(address)) {
+      return false;
+    }
+    const Slot ready = caches_.write_in_l1_untrained(Line::of(address));
+    if (ready == kUnknownSlot) return false;
+    drained_ = std::max(std::max(eligible, drained_) + cycle_, ready);
+    stores_.pass(address, size, data_ready, drained_);
+    return true;
+  }
   // Requests the lines of retired stores ahead of time, so that their misses overlap.
   void request_lines_ahead();
   // Sends the contents of the write-combining buffers.
@@ -166,7 +177,10 @@ class StoreQueueHead {
   void count_wait(Slot from, Slot until, Cause cause);
   bool wait_for_log(StoreEntry& entry, Step step, Slot slot);
   void count_acquisition(const StoreEntry& entry, Slot until, Cause cause);
-  void notify_early_acquisitions(Slot slot);
+  void notify_early_acquisitions(Slot slot) {
+    if (!early_acquisitions_.empty()) notify_waiting_acquisitions(slot);
+  }
+  void notify_waiting_acquisitions(Slot slot);
   void count_drained_region(Slot began, Slot slot);
   void clear_wait();
   static bool has_acquired(const StoreEntry& head);

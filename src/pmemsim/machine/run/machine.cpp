@@ -123,6 +123,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       cores_used_(cores_that_fit(configuration, trace)),
       commit_latencies_(queue_, cores_used_),
       clock_(configuration.core.frequency, configuration.core.width),
+      decoded_(trace.sites(), clock_, clock_.slots(configuration.core.division_latency)),
       dram_(queue_, configuration.dram, Contents::kNotKept,
             PageFrames(configuration.pages.placement)),
       pm_(queue_, configuration.pm, Contents::kKept, PageFrames(configuration.pages.placement)),
@@ -161,7 +162,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   for (CoreId core = 0; core < cores_used_; ++core) {
     const std::uint32_t instance = core / threads;
     cores_[core]->run(
-        trace, races_, core % threads,
+        trace, decoded_, races_, core % threads,
         {address_offset(instance), instance * trace.metadata().sync_objects},
         trace.metadata().sync_objects * configuration_.run.instances + instance * threads);
   }

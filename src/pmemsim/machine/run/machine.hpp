@@ -112,6 +112,7 @@ class Machine {
   ProgramEvents program_events_;
   CommitLatencies commit_latencies_;
   Clock clock_;
+  const DecodedSites decoded_;
   Memory dram_, pm_;
   Design design_;
   Synchronisation synchronisation_;
