@@ -266,6 +266,8 @@ def plot(points: list[Point], folder: Path) -> None:
         places = {(point.unit, point.over, point.x) for point in own}
         drawn_over = Counter((unit, over) for unit, over, _ in places)
         panels = sorted(panel for panel, count in drawn_over.items() if count > 1)
+        if not panels:
+            continue
         figure, axes = plt.subplots(
             1, len(panels), figsize=(4 * len(panels), 4), layout="constrained", squeeze=False
         )

@@ -149,12 +149,12 @@ def test_curves_are_measured_printed_and_drawn(
     chase = CURVES[0]
     one = dataclasses.replace(chase, xs=(1,), published={1: (305.0, "x")}, fixed={"bytes": 1 << 26})
     writes = next(each for each in CURVES if each.name == "writes in order, one module")
-    wrong_writes = dataclasses.replace(writes, xs=(1,), published={1: (100.0, "wrong")})
+    wrong_writes = dataclasses.replace(writes, xs=(1, 2), published={1: (100.0, "wrong")})
     monkeypatch.setattr(real_machines, "CURVES", (one, wrong_writes))
     monkeypatch.setattr(real_machines, "BUILD", tmp_path)
     report = tmp_path / "report.json"
     assert main(["--json", str(report), "--plots", str(tmp_path / "plots")]) == 1
-    random, wrong = json.loads(report.read_text())
+    random, wrong, _ = json.loads(report.read_text())
     assert random["simulated"] == pytest.approx(305, rel=0.15)
     assert wrong["simulated"] < 10
     printed = capsys.readouterr().out
