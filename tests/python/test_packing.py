@@ -260,6 +260,7 @@ def test_python_packs_results_and_files_and_replays_them(
         package.pack([], "g.pmpack")
 
 
+@pytest.mark.long
 def test_replay_of_a_matrix_and_of_a_paper_finds_changed_numbers(tmp_path: Path) -> None:
     matrix, paper = results_of(tmp_path, NAMES[-2:])
     found = json.loads(matrix.read_text())
