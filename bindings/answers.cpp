@@ -27,7 +27,7 @@ namespace {
 using answers::AnswerCheck;
 
 // Returns the calls of functions with these names, or the regions if no names are given.
-std::vector<answers::ProgramOperation> operations_of(
+std::vector<answers::CallOrRegion> operations_of(
     const trace::TraceFile& trace, const std::optional<std::vector<std::string>>& functions) {
   if (!functions) return answers::regions_of(trace);
   return answers::calls_of(trace, [&](std::string_view name) {

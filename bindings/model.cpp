@@ -203,7 +203,7 @@ std::optional<std::uint64_t> digest_of(const ModelImages& images) {
 // The fingerprint of all images; nothing if there are too many.
 std::optional<std::uint64_t> fingerprint(const trace::TraceFile& trace,
                                          const WantedImages& wanted) {
-  const double most = static_cast<double>(std::min(wanted.most, ImageSearch::kMostAll));
+  const double most = static_cast<double>(std::min(wanted.most, ImageSearch::kMostSets));
   if (!wanted.design) {  // no image has to be built as a whole
     const Variation variation = variation_of(wanted);
     if (may_exceed({trace, variation}, rules_of(wanted), most)) return {};
@@ -323,7 +323,7 @@ void bind_model(nb::module_& module) {
              nb::arg("of_other"), released,
              "Return whether two recordings of programs with the same stores, or two variants of "
              "one, leave the same crash images: false if there are too many to know.");
-  module.attr("MOST_MODEL_IMAGES") = ImageSearch::kMostAll;
+  module.attr("MOST_MODEL_IMAGES") = ImageSearch::kMostSets;
   module.attr("NO_END_OF_MODEL_IMAGES") = ImageSearch::kNoEnd;
 }
 

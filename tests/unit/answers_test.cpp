@@ -43,7 +43,7 @@ class CallsTest : public testing::Test {
     const TemporaryTrace file(trace_);
     const trace::TraceFile read(file.path());
     Ranges ranges;
-    for (const ProgramOperation& each :
+    for (const CallOrRegion& each :
          calls_of(read, [&](std::string_view name) { return name == chosen; })) {
       EXPECT_EQ(each.name, chosen);
       ranges.emplace_back(each.first, each.last);
@@ -78,7 +78,7 @@ TEST_F(CallsTest, ChosenCallInsideAChosenCallBelongsToTheOuterCall) {
   put({main_, push_, flush_, push_end_, main_});
   const TemporaryTrace file(trace_);
   const trace::TraceFile read(file.path());
-  const std::vector<ProgramOperation> found =
+  const std::vector<CallOrRegion> found =
       calls_of(read, [](std::string_view name) { return name == "push" || name == "flush"; });
   ASSERT_EQ(found.size(), 1);
   EXPECT_EQ(found[0].name, "push");
@@ -138,7 +138,7 @@ TEST(Regions, OnlyOutermostRegionsAreOperations) {
   }
   const TemporaryTrace file(trace);
   const trace::TraceFile read(file.path());
-  const std::vector<ProgramOperation> found = regions_of(read);
+  const std::vector<CallOrRegion> found = regions_of(read);
   ASSERT_EQ(found.size(), 2);
   EXPECT_EQ(found[0].first, 0);
   EXPECT_EQ(found[0].last, 3);
@@ -173,7 +173,7 @@ TEST(History, SegmentsHaveTheirVisibleAndGuaranteedSteps) {
   EXPECT_EQ(history.next_guaranteed(0), 4);
   EXPECT_EQ(history.next_guaranteed(1), 7);
   EXPECT_EQ(history.next_guaranteed(2), History::kNever);
-  NothingLost whole(history);
+  LosslessImage whole(history);
   const auto first = [&](std::uint64_t order) {
     std::uint64_t word = 0;
     std::memcpy(&word, whole.go_to(order).read(Line::of(kPmBase)).data(), sizeof(word));
@@ -213,12 +213,12 @@ TEST(History, NonTemporalStoreIsGuaranteedByItsFenceOnEadr) {
   EXPECT_EQ(history.segment(2).guaranteed, 2);
 }
 
-TEST(NothingLost, AddedSegmentsAreRemovedAtTheNextCall) {
+TEST(LosslessImage, AddedSegmentsAreRemovedAtTheNextCall) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
   const History history(read, PersistencyRules::kPx86);
-  NothingLost whole(history);
+  LosslessImage whole(history);
   whole.go_to(1);
   whole.changed();
   EXPECT_EQ(std::to_integer<int>(whole.with({2, 3}).read(Line::of(kPmBase + 64))[0]), 6);
@@ -229,7 +229,7 @@ TEST(NothingLost, AddedSegmentsAreRemovedAtTheNextCall) {
 }
 
 // The thread's operation number is the step's.
-ProgramOperation steps(std::uint64_t first, std::uint64_t last, std::uint32_t thread = 0) {
+CallOrRegion steps(std::uint64_t first, std::uint64_t last, std::uint32_t thread = 0) {
   return {.thread = thread, .name = "f", .first = first, .last = last};
 }
 
@@ -337,7 +337,7 @@ constexpr std::size_t kAnswerLines = 3;
 // correct at that time has the same words.
 class ByDefinition {
  public:
-  ByDefinition(const litmus::Program& program, const std::vector<ProgramOperation>& operations,
+  ByDefinition(const litmus::Program& program, const std::vector<CallOrRegion>& operations,
                PersistencyRules rules)
       : program_(program), operations_(operations), rules_(rules) {}
 
@@ -378,7 +378,7 @@ class ByDefinition {
   }
   std::set<litmus::Bytes> right_at(std::uint64_t crash_time) const {
     std::uint64_t since = 0;
-    for (const ProgramOperation& each : operations_) {
+    for (const CallOrRegion& each : operations_) {
       if (each.first <= crash_time && crash_time < each.last) {
         return {whole(each.first - 1), whole(each.last)};
       }
@@ -390,7 +390,7 @@ class ByDefinition {
   }
 
   const litmus::Program& program_;
-  const std::vector<ProgramOperation>& operations_;
+  const std::vector<CallOrRegion>& operations_;
   const PersistencyRules rules_;
 };
 
@@ -398,8 +398,8 @@ constexpr std::uint64_t kAllAnswers = 100000;
 
 // Returns the images that the check finds wrong, among at most `most` images.
 litmus::Images wrong_by_check(const litmus::Program& program,
-                              const std::vector<ProgramOperation>& operations,
-                              PersistencyRules rules, std::uint64_t most, std::size_t jobs) {
+                              const std::vector<CallOrRegion>& operations, PersistencyRules rules,
+                              std::uint64_t most, std::size_t jobs) {
   litmus::Recorder recorder(program, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
@@ -425,7 +425,7 @@ litmus::Images wrong_by_check(const litmus::Program& program,
 
 struct RandomCase {
   litmus::Program program;
-  std::vector<ProgramOperation> operations;
+  std::vector<CallOrRegion> operations;
 };
 
 RandomCase random_case(std::mt19937& random) {
@@ -505,7 +505,7 @@ TEST(AnswerCheck, AnyOverlappingOperationsMayBeDone) {
   litmus::Recorder recorder(program, 2);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
-  const std::vector<ProgramOperation> operations{
+  const std::vector<CallOrRegion> operations{
       {.thread = 0, .name = "f", .first = 1, .last = UINT64_MAX},
       {.thread = 1, .name = "f", .first = 1, .last = UINT64_MAX}};
   for (const std::string& script : {kTwoWords, std::string("od -An -tu8 -N8 $1; echo $$")}) {

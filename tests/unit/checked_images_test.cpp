@@ -13,7 +13,7 @@ namespace pmemsim::litmus {
 namespace {
 
 constexpr std::uint64_t kManyPages = 40;
-constexpr auto kAllOfThem = ImageSearch::kMostAll;
+constexpr auto kAllOfThem = ImageSearch::kMostSets;
 
 // A program that stores to a line in each of this number of pages and never flushes it.
 Program open_pages(std::uint64_t pages) {

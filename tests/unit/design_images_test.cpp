@@ -49,7 +49,7 @@ constexpr Promises kCaches{.stores_in_order = true,
 // A recording and the images that a design's guarantees allow.
 class Allowed {
  public:
-  Allowed(const Deeds& deeds, const Promises& promises, std::uint64_t most = ImageSearch::kMostAll,
+  Allowed(const Deeds& deeds, const Promises& promises, std::uint64_t most = ImageSearch::kMostSets,
           const trace::LeftOut& without = {})
       : recorder_(deeds),
         file_(recorder_.builder),
@@ -456,7 +456,7 @@ TEST(DesignImages, OmittedFenceAllowsMoreImages) {
   EXPECT_EQ(with.all().size(), 3u);
   using Operations = std::vector<std::vector<std::uint64_t>>;
   const Operations the_first_fence{{3}, {}};  // behind a store, and what says what it means
-  Allowed without(program, kEpochs, ImageSearch::kMostAll,
+  Allowed without(program, kEpochs, ImageSearch::kMostSets,
                   std::make_shared<const Operations>(the_first_fence));
   EXPECT_EQ(without.all().size(), 4u);
   EXPECT_NE(with.images.fingerprint(), without.images.fingerprint());

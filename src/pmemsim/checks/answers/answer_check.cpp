@@ -36,11 +36,11 @@ Digest digest_of_said(const Said& said) {
 
 AnswerCheck::AnswerCheck(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
                          std::uint64_t most, const CheckerCommand& reader, std::size_t jobs,
-                         const std::vector<ProgramOperation>& operations)
+                         const std::vector<CallOrRegion>& operations)
     : history_(trace, rules),
       intervals_(trace, operations, history_.steps()),
       images_(trace, rules, seed, most),
-      nothing_lost_(history_),
+      lossless_image_(history_),
       crashed_(reader, trace.metadata().pm_regions, jobs,
                [this](std::uint64_t number, const CheckerAnswer& answer, const std::string& text) {
                  last_crashed_ = {answer, text};
@@ -154,8 +154,8 @@ void AnswerCheck::ask_first(const KeepGoing& keep_going) {
   for (const std::uint64_t order : orders) {
     if (whole_answers_.contains(order)) continue;
     queried_.push_back(order);
-    const Image& image = nothing_lost_.go_to(order);
-    whole_.show(image, nothing_lost_.changed(), keep_going);
+    const Image& image = lossless_image_.go_to(order);
+    whole_.show(image, lossless_image_.changed(), keep_going);
     keep_going();
   }
   whole_.finish(keep_going);
@@ -274,10 +274,10 @@ bool AnswerCheck::is_some_subset(const Digest& digest, const Interval& interval,
     key.insert(key.end(), there.begin(), there.end());
     auto found = subset_answers_.find(key);
     if (found == subset_answers_.end()) {
-      nothing_lost_.go_to(first);
-      const Image& image = nothing_lost_.with(there);
+      lossless_image_.go_to(first);
+      const Image& image = lossless_image_.with(there);
       queried_.push_back(kZeros);  // Not an order
-      whole_.check_image(image, nothing_lost_.changed(), keep_going);
+      whole_.check_image(image, lossless_image_.changed(), keep_going);
       found = subset_answers_.emplace(std::move(key), digest_of_said(last_whole_)).first;
     }
     if (found->second == digest) return true;
@@ -297,8 +297,8 @@ Said AnswerCheck::whole(std::uint64_t order, const KeepGoing& keep_going) {
     return last_whole_;
   }
   queried_.push_back(order);
-  const Image& image = nothing_lost_.go_to(order);
-  whole_.check_image(image, nothing_lost_.changed(), keep_going);
+  const Image& image = lossless_image_.go_to(order);
+  whole_.check_image(image, lossless_image_.changed(), keep_going);
   return last_whole_;
 }
 

@@ -58,7 +58,7 @@ class AnswerCheck {
   // Reads the recording. Throws trace::TraceError.
   AnswerCheck(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
               std::uint64_t most, const CheckerCommand& reader, std::size_t jobs,
-              const std::vector<ProgramOperation>& operations);
+              const std::vector<CallOrRegion>& operations);
 
   // Shows the next image to the reader. Returns false if there are no more.
   bool show_next(const KeepGoing& keep_going);
@@ -120,7 +120,7 @@ class AnswerCheck {
   const History history_;
   const Intervals intervals_;
   WholeImages images_;
-  NothingLost nothing_lost_;
+  LosslessImage lossless_image_;
   std::vector<std::pair<Digest, CrashTimes>> answers_;       // By image
   std::unordered_map<std::uint64_t, Digest> whole_answers_;  // By order
   std::map<std::vector<std::uint64_t>, Digest> subset_answers_;

@@ -102,11 +102,11 @@ std::uint64_t History::order_at(std::uint64_t crash_time) const {
   return static_cast<std::uint64_t>(behind - segments_.begin());
 }
 
-NothingLost::NothingLost(const History& history) : history_(history) {
+LosslessImage::LosslessImage(const History& history) : history_(history) {
   copy_pages(history.initial(), image_);
 }
 
-const Image& NothingLost::go_to(std::uint64_t order) {
+const Image& LosslessImage::go_to(std::uint64_t order) {
   forget_additions();
   while (order_ < order) {
     ++order_;
@@ -119,7 +119,7 @@ const Image& NothingLost::go_to(std::uint64_t order) {
   return image_;
 }
 
-const Image& NothingLost::with(const std::vector<std::uint64_t>& orders) {
+const Image& LosslessImage::with(const std::vector<std::uint64_t>& orders) {
   forget_additions();
   for (const std::uint64_t order : orders) {
     const History::Segment& segment = history_.segment(order);
@@ -130,7 +130,7 @@ const Image& NothingLost::with(const std::vector<std::uint64_t>& orders) {
   return image_;
 }
 
-void NothingLost::forget_additions() {
+void LosslessImage::forget_additions() {
   for (const auto& [number, data] : replaced_ | std::views::reverse) {
     image_.write(Line{number}, data);
     changed_.insert(number);
@@ -138,12 +138,12 @@ void NothingLost::forget_additions() {
   replaced_.clear();
 }
 
-void NothingLost::write(const History::Segment& segment, std::uint64_t value) {
+void LosslessImage::write(const History::Segment& segment, std::uint64_t value) {
   put(image_, segment.address, value, segment.size);
   changed_.insert(Line::of(segment.address).number);
 }
 
-std::vector<Line> NothingLost::changed() {
+std::vector<Line> LosslessImage::changed() {
   std::vector<Line> lines;
   for (const std::uint64_t number : std::exchange(changed_, {})) lines.push_back(Line{number});
   return lines;

@@ -2,13 +2,14 @@
 // Also the steps at which the stores became guaranteed persistent
 // (checks/images/persistency_model.hpp).
 //
-// With eADR, an ordinary store is guaranteed as soon as it is visible; a copy, as soon as all its
-// segments are visible. (The model guarantees them only at the next store. No image shows the
-// difference.)
+// With eADR, an ordinary store is guaranteed as soon as it is visible. A memcpy or memset is
+// guaranteed as soon as all its segments are visible. (The model guarantees them only at the next
+// store. No image shows the difference.)
 //
 // A step is a visible operation, counted from 1. The crash time of a step is the point in time
-// between it and the next step; crash time 0 is before all steps. A store's segments are numbered
-// from 1 (their order).
+// between it and the next step; crash time 0 is before all steps. Segments are parts of stores
+// (persistency_model.hpp, rule 1). The segments of all stores together are numbered from 1 as they
+// become visible. This number is a segment's order.
 #pragma once
 
 #include <cstdint>
@@ -61,10 +62,11 @@ class History {
   Image initial_;
 };
 
-// Persistent memory without losses, with the first segments up to an order.
-class NothingLost {
+// The contents of persistent memory if all segments up to a chosen order have persisted, and no
+// later ones.
+class LosslessImage {
  public:
-  explicit NothingLost(const History& history);
+  explicit LosslessImage(const History& history);
 
   // Moves to an order, forwards or backwards.
   const Image& go_to(std::uint64_t order);

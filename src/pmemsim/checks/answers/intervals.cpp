@@ -24,7 +24,7 @@ bool stores_to(trace::PmAddresses& pm, const trace::Operation& operation) {
 
 }  // namespace
 
-Intervals::Intervals(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations,
+Intervals::Intervals(const trace::TraceFile& trace, const std::vector<CallOrRegion>& operations,
                      std::uint64_t steps) {
   find_steps(trace, operations);
   number_each();
@@ -32,9 +32,9 @@ Intervals::Intervals(const trace::TraceFile& trace, const std::vector<ProgramOpe
 }
 
 void Intervals::find_steps(const trace::TraceFile& trace,
-                           const std::vector<ProgramOperation>& operations) {
+                           const std::vector<CallOrRegion>& operations) {
   std::vector<std::vector<TimedOperation>> threads(trace.metadata().threads);
-  for (const ProgramOperation& each : operations) {
+  for (const CallOrRegion& each : operations) {
     threads[each.thread].push_back({.what = each, .number = 0, .first_step = 0, .last_step = 0});
   }
   std::vector<std::size_t> next(threads.size());

@@ -33,7 +33,7 @@
 namespace pmemsim::answers {
 
 struct TimedOperation {
-  ProgramOperation what;
+  CallOrRegion what;
   std::uint64_t number;  // Number among the operations of the same name, from 1, by start
   std::uint64_t first_step, last_step;
 };
@@ -48,7 +48,7 @@ struct Interval {
 class Intervals {
  public:
   // Reads the recording. Throws trace::TraceError.
-  Intervals(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations,
+  Intervals(const trace::TraceFile& trace, const std::vector<CallOrRegion>& operations,
             std::uint64_t steps);
 
   // Returns the operations with visible steps, in the order of their starts.
@@ -58,7 +58,7 @@ class Intervals {
   std::size_t at(std::uint64_t crash_time) const;
 
  private:
-  void find_steps(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations);
+  void find_steps(const trace::TraceFile& trace, const std::vector<CallOrRegion>& operations);
   void number_each();
   void cut(std::uint64_t steps);
 

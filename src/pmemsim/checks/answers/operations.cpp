@@ -21,7 +21,7 @@ class Calls {
  public:
   explicit Calls(const Functions& functions) : functions_(functions) {}
 
-  // Processes an operation. Returns true if it begins a call, which is the innermost then.
+  // Processes an operation. Returns true if it begins a call. The call is then open().back().
   bool follow(std::uint32_t site) {
     const std::uint32_t function = functions_.of(site);
     if (function == Functions::kNone || (!open_.empty() && open_.back() == function)) return false;
@@ -47,7 +47,7 @@ class ChosenCalls {
       : functions_(functions), chosen_(chosen), calls_(functions) {}
 
   void follow(std::uint32_t site, std::uint32_t thread, std::uint64_t number,
-              std::vector<ProgramOperation>& found) {
+              std::vector<CallOrRegion>& found) {
     const bool begins = calls_.follow(site);
     const std::vector<std::uint32_t>& open = calls_.open();
     if (open.size() < depth_) depth_ = 0;
@@ -70,8 +70,8 @@ class ChosenCalls {
 
 }  // namespace
 
-std::vector<ProgramOperation> regions_of(const trace::TraceFile& trace) {
-  std::vector<ProgramOperation> found;
+std::vector<CallOrRegion> regions_of(const trace::TraceFile& trace) {
+  std::vector<CallOrRegion> found;
   for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
     trace::OperationStream stream(trace, thread);
     Operation operation{};
@@ -90,14 +90,14 @@ std::vector<ProgramOperation> regions_of(const trace::TraceFile& trace) {
   return found;
 }
 
-std::vector<ProgramOperation> calls_of(const trace::TraceFile& trace,
-                                       const std::function<bool(std::string_view)>& is_chosen) {
+std::vector<CallOrRegion> calls_of(const trace::TraceFile& trace,
+                                   const std::function<bool(std::string_view)>& is_chosen) {
   const Functions functions(trace.sites());
   std::vector<bool> chosen;
   for (std::uint32_t number = 0; number < functions.size(); ++number) {
     chosen.push_back(!functions.name(number).empty() && is_chosen(functions.name(number)));
   }
-  std::vector<ProgramOperation> found;
+  std::vector<CallOrRegion> found;
   for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
     trace::OperationStream stream(trace, thread);
     ChosenCalls calls(functions, chosen);

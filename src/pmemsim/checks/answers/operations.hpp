@@ -24,7 +24,8 @@
 
 namespace pmemsim::answers {
 
-struct ProgramOperation {
+// An operation of the program: an outermost call or a region, with all recorded operations in it.
+struct CallOrRegion {
   std::uint32_t thread;
   std::string name;  // The function's name; empty: a region
   // Numbers of the thread's recorded operations, from 0.
@@ -32,9 +33,9 @@ struct ProgramOperation {
 };
 
 // Return the operations thread by thread, in each thread's order. Throw trace::TraceError.
-std::vector<ProgramOperation> regions_of(const trace::TraceFile& trace);
-std::vector<ProgramOperation> calls_of(const trace::TraceFile& trace,
-                                       const std::function<bool(std::string_view)>& is_chosen);
+std::vector<CallOrRegion> regions_of(const trace::TraceFile& trace);
+std::vector<CallOrRegion> calls_of(const trace::TraceFile& trace,
+                                   const std::function<bool(std::string_view)>& is_chosen);
 
 // Counts of a function's executions.
 struct Uses {

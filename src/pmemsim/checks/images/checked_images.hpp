@@ -59,9 +59,9 @@ class CheckedImages {
   ReadTree tree_;
   UnitHashes hashes_;
   Watching watching_;
-  std::unordered_set<std::uint64_t> changed_;          // Lines changed since the last shown image
-  std::vector<std::uint64_t> numbers_;                 // Numbers of the shown images
-  std::map<std::uint64_t, UnitHashes::Then> watched_;  // Image contents, by index in numbers_
+  std::unordered_set<std::uint64_t> changed_;  // Lines changed since the last shown image
+  std::vector<std::uint64_t> numbers_;         // Numbers of the shown images
+  std::map<std::uint64_t, UnitHashes::Snapshot> watched_;  // Image contents, by index in numbers_
   std::optional<KnownReads> reads_;
   std::uint64_t shown_ = 0;
 };

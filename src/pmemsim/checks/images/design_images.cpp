@@ -15,7 +15,7 @@ DesignImages::DesignImages(const trace::TraceFile& trace, const DesignGuarantees
       most_(most),
       history_(trace, design.lowering, design.guarantees),
       order_(history_),
-      sets_(order_.count(std::min(most, ImageSearch::kMostAll))),
+      sets_(order_.count(std::min(most, ImageSearch::kMostSets))),
       likely_(likely_group_sets(history_, order_)),
       values_(trace, history_, order_) {
   begin_again();

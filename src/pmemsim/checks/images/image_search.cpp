@@ -30,11 +30,11 @@ bool ImageSearch::wants_more() const {
 }
 
 // True if the search can go through all requested sets.
-bool ImageSearch::fits() const { return sets_ <= static_cast<double>(std::min(most_, kMostAll)); }
+bool ImageSearch::fits() const { return sets_ <= static_cast<double>(std::min(most_, kMostSets)); }
 
 bool ImageSearch::explores_reads_first() const {
-  if (most_ == kNoEnd || sets_ <= static_cast<double>(kMostOneByOne)) return false;
-  return static_cast<double>(most_) >= std::min(sets_, static_cast<double>(kMostAll));
+  if (most_ == kNoEnd || sets_ <= static_cast<double>(kMostSetsBeforeReads)) return false;
+  return static_cast<double>(most_) >= std::min(sets_, static_cast<double>(kMostSets));
 }
 
 bool ImageSearch::next_pass() {

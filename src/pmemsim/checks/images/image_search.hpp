@@ -6,13 +6,14 @@
 //      sets, in rounds, until three rounds have found nothing new. Without a limit (kNoEnd), all
 //      sets follow the likely ones, if there are few enough.
 //   3  The caller that shows the images may report the data that the checker reads (KnownReads), if
-//      the source can use this. The remaining images then get their verdict from these reads. This
-//      happens at the start if all images are requested and they are more than kMostOneByOne; if it
-//      fails, the search goes through all images. In other searches it happens at the end. In a
-//      search without a limit, it happens after a round of random images of which none had to be
-//      shown.
+//      the source can use them. The remaining images then get their verdict from these reads. The
+//      time of this pass depends on `most`:
+//      - `most` includes all sets (or kMostSets), which are more than kMostSetsBeforeReads: at the
+//        start. If the pass fails, the search goes through all sets, if they are at most kMostSets.
+//      - kNoEnd: after a round of random images of which none had to be shown, else at the end.
+//      - any other `most`: at the end.
 //
-// The same source and number give the same images in the same order; for rule 3, only if the
+// The same source and `most` give the same images in the same order; for rule 3, only if the
 // checker reads the same data.
 #pragma once
 
@@ -48,10 +49,10 @@ class ImageSource {
 class ImageSearch {
  public:
   static constexpr std::uint64_t kNoEnd = UINT64_MAX;  // No limit: the caller ends the search
-  // Maximum number of sets that the search goes through one by one.
-  static constexpr std::uint64_t kMostAll = 10'000'000;
-  // Maximum number of sets that are gone through one by one if the checker's reads are known.
-  static constexpr std::uint64_t kMostOneByOne = 100'000;
+  // Maximum number of sets of a search that goes through all of them.
+  static constexpr std::uint64_t kMostSets = 10'000'000;
+  // The same if the checker's reads are known: with more sets, rule 3 comes first.
+  static constexpr std::uint64_t kMostSetsBeforeReads = 100'000;
 
   // `sets`: number of sets of the source, or an upper bound of it if there are more than `most`.
   // `instants`: number of instants at which a crash leaves images that no earlier one leaves.

@@ -1,5 +1,5 @@
-// The stores that an image has lost although they were visible at the crash, as a repair needs them
-// (the texts of image_explanation.hpp are for people).
+// The stores that an image has lost although they were visible at the crash, as data: code that
+// proposes corrections of the program uses them. image_explanation.hpp has the texts for users.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct LostStore {
   std::uint64_t number = 0;  // Number of the thread's operation
   Why why{};
   std::optional<check::PersistCall> flush;
-  // The thread's next store of another statement that is in the image: the store from which the
-  // lost one should have been separated.
+  // The thread's next store that the image contains and that is on another source line. A fence
+  // should have separated the lost store from it.
   std::optional<trace::SourceLocation> kept;
 };
 

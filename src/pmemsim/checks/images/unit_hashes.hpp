@@ -37,17 +37,19 @@ class UnitHashes {
 
   std::uint64_t of(std::uint64_t unit) const { return of(unit, hashes_); }
   // The hashes of all units at one point in time; of() returns that of one unit.
-  using Then = std::vector<std::uint64_t>;
-  const Then& now() const { return hashes_; }
-  std::uint64_t of(std::uint64_t unit, const Then& then) const {
+  using Snapshot = std::vector<std::uint64_t>;
+  const Snapshot& now() const { return hashes_; }
+  std::uint64_t of(std::uint64_t unit, const Snapshot& snapshot) const {
     const auto found = indices_.find(unit);
-    return found == indices_.end() || found->second >= then.size() ? 0 : then[found->second];
+    return found == indices_.end() || found->second >= snapshot.size() ? 0
+                                                                       : snapshot[found->second];
   }
 
  private:
   const std::shared_ptr<const Image> first_;
   const std::uint64_t unit_bytes_;
-  std::unordered_map<std::uint64_t, std::uint64_t> lines_;  // By number: part of the hash
+  // By line number: what the line contributes to its unit's hash.
+  std::unordered_map<std::uint64_t, std::uint64_t> lines_;
   std::unordered_map<std::uint64_t, std::size_t> indices_;  // By unit: index in hashes_
   std::vector<std::uint64_t> hashes_;
 };

@@ -7,13 +7,14 @@
 
 namespace pmemsim {
 
-// Second argument, which userfaultfd() ignores, that marks the watcher's own calls of it.
+// The watcher passes this value as second argument of its own calls of userfaultfd(), to mark them.
+// The kernel ignores the argument.
 inline constexpr std::uint64_t kWatchersOwn = 0x6d6973'6d656d70;
 
 struct CallFilter {
   int listener;  // -1: there is none, and `errno` is the reason
-  // True if programs with other rights than their caller's (setuid) no longer get them.
-  bool takes_rights;
+  // True if setuid programs no longer get the rights of their owner.
+  bool setuid_is_ignored;
 };
 
 // Installs the filter for this process and all that it starts, until their ends.

@@ -108,7 +108,7 @@ int take_userfaultfd(Stopped& stopped, pid_t process) {
 
 }  // namespace
 
-bool watch_by_userfaultfd(int file, std::uint64_t begin, std::uint64_t size) {
+bool map_page_by_page(int file, std::uint64_t begin, std::uint64_t size) {
   uffdio_api api{};
   api.api = UFFD_API;
   uffdio_register watched{};
@@ -124,7 +124,7 @@ int fault_in_page_by_page(pid_t thread, pid_t process, std::uint64_t size,
   if (!stopped.works() || stopped.returned() < 0) return -1;
   const int file = take_userfaultfd(stopped, process);
   const auto begin = static_cast<std::uint64_t>(stopped.returned());
-  if (file < 0 || watch_by_userfaultfd(file, begin, size)) return file;
+  if (file < 0 || map_page_by_page(file, begin, size)) return file;
   close(file);
   return -1;
 }

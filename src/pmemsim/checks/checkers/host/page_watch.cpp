@@ -44,7 +44,7 @@ void fault_in_one_by_one(const pmemsim_region& region) {
   const int file = fcntl(opened, F_DUPFD_CLOEXEC, kFirstNumber);
   close(opened);
   if (file < 0) return;
-  watch_by_userfaultfd(file, address_of(region), region.size);
+  map_page_by_page(file, address_of(region), region.size);
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ bool ProgramWatch::begin() {
   events_.take();
   calls_ = 0;
   last_call_.reset();
-  opened_ = given_up_ = disturbs_ = takes_rights_ = interrupted_ = false;
+  opened_ = given_up_ = disturbs_ = setuid_is_ignored_ = interrupted_ = false;
   begun_ = 1;
   ended_.clear();
   return true;
@@ -133,11 +133,11 @@ void ProgramWatch::enter() const {
 
 bool ProgramWatch::started(pid_t child) {
   close(pipe_[1]);
-  CallFilter filter{.listener = -1, .takes_rights = false};
+  CallFilter filter{.listener = -1, .setuid_is_ignored = false};
   const bool report = ::read(pipe_[0], &filter, sizeof(filter)) == sizeof(filter);
   close(pipe_[0]);
   if (report && filter.listener >= 0) listener_ = copy_of_file(child, filter.listener);
-  takes_rights_ = filter.takes_rights;
+  setuid_is_ignored_ = filter.setuid_is_ignored;
   works_ = listener_ >= 0;
   disturbs_ = !works_;
   return works_;
@@ -377,7 +377,7 @@ void ProgramWatch::begin_program(const Call& call) {
   const std::optional<std::string> path =
       by_name ? read_text(call.thread, call.arguments[0]) : std::nullopt;
   if (path && !has_other_rights(call.thread, *path)) return;
-  (takes_rights_ ? disturbs_ : given_up_) = true;
+  (setuid_is_ignored_ ? disturbs_ : given_up_) = true;
 }
 
 // Rule 4.

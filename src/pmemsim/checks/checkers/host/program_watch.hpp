@@ -121,7 +121,7 @@ class ProgramWatch final : public Watch::Companion {
   int listener_ = -1;
   std::size_t calls_ = 0;
   std::optional<std::uint64_t> last_call_;  // Number of the last call received
-  bool opened_ = false, given_up_ = false, disturbs_ = false, takes_rights_ = false;
+  bool opened_ = false, given_up_ = false, disturbs_ = false, setuid_is_ignored_ = false;
   bool interrupted_ = false;
   std::size_t begun_ = 0;  // Number of processes begun
   std::set<pid_t> ended_;  // Processes that have ended
