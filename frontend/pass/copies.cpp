@@ -132,8 +132,9 @@ void replace_memory_intrinsic(Recorder& recorder, llvm::MemIntrinsic& intrinsic)
       (transfer != nullptr && !is_ordinary_memory(transfer->getSource()))) {
     return;
   }
-  // The count of the call has the loads and stores into which LLVM expands a short copy. They are
-  // subtracted, since the recorded loads and stores of the copy count themselves.
+  // The instructions counted for this call include the loads and stores into which LLVM expands a
+  // short copy. They are subtracted, since the recorded loads and stores of the copy have counts of
+  // their own.
   if (auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(intrinsic.getLength());
       bytes != nullptr && !recorder.context().counts.of(intrinsic).calls) {
     const double segments =

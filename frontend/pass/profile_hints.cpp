@@ -57,7 +57,7 @@ std::optional<Wanted> read_profile(llvm::Module& module, llvm::StringRef path) {
   return wanted;
 }
 
-// Compares file names by rule 1.
+// Compares file names by rule 1 (profile_hints.hpp).
 bool is_same_file(llvm::StringRef a, llvm::StringRef b) {
   if (a.size() < b.size()) std::swap(a, b);
   return a.ends_with(b) &&

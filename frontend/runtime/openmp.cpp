@@ -156,7 +156,7 @@ void task_schedule(Data* prior, TaskStatus status, Data* next) {
   if (status == TaskStatus::kTaskwaitComplete) {
     if (task == nullptr) return;
     prior->pointer = nullptr;
-    return complete_taskwait(task);
+    return complete_depend_taskwait(task);
   }
   if (status == TaskStatus::kEarlyFulfill || status == TaskStatus::kLateFulfill) {
     if (task == nullptr) return;

@@ -34,7 +34,8 @@ struct Depends {
 
 namespace {
 
-// Completed tasks that name a variable in a depend clause, by the clause's type.
+// A variable of depend clauses: the synchronisation objects that completed tasks have released, by
+// the type of their clause.
 struct Variable {
   SyncObject in, out, set;
 };
@@ -84,7 +85,8 @@ std::uint64_t mixed(std::uint64_t key, std::uint64_t value) {
   return key ^ (key >> 29);
 }
 
-// Returns the variable of a depend clause of a child of the task with this number.
+// Returns the variable with this key, made by mixed(): of a parent task and an address, or of a
+// loop and an iteration.
 Variable& variable_at(std::uint64_t key) {
   Variable*& variable = variables[key | 1];
   if (variable == nullptr) variable = static_cast<Variable*>(allocate(sizeof(Variable)));
@@ -267,7 +269,7 @@ void complete_task(Task* task) {
   forget_task(task);
 }
 
-void complete_taskwait(Task* task) {
+void complete_depend_taskwait(Task* task) {
   acquire_dependences(*task);
   forget_task(task);
 }
@@ -290,8 +292,8 @@ void begin_wait(Task* task, Awaited awaited) {
   continue_wait(task);
 }
 
-// Blocks without a deadlock of the runtime's own: a task begins after its ancestors, and after the
-// tasks below it on its thread's stack.
+// Blocking here can't cause a deadlock. A task waits only for tasks that have begun later, since a
+// task begins after its ancestors, and after the tasks below it on its thread's stack.
 void continue_wait(Task* task) {
   while (task->awaits == Awaited::kChildren && task->executing > 0) {
     wait_at(task->children, kAwaitedTask, 0);

@@ -52,7 +52,7 @@ void begin_step(Task* task);  // first, or after a suspension
 void suspend_task(Task* task);
 void detach_task(Task* task);  // its body has ended; an event will complete it
 void complete_task(Task* task);
-void complete_taskwait(Task* task);  // a taskwait with depend clauses
+void complete_depend_taskwait(Task* task);  // a taskwait with depend clauses
 void forget_task(Task* task);
 
 // The library waits for tasks in a loop that makes no calls, unless it finds other tasks to

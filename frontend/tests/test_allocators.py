@@ -35,7 +35,7 @@ def programs(shared_folder: Path) -> Path:
         options = ("-O0", *options[1:])  # all its accesses to memory are instrumented
         run(recorded, *options, "-shared", source, "-o", folder / "libinstrumented.so")
         run(recorded, *options, "-c", source, "-o", folder / "instrumented.o")
-        for file in ("operators.cpp", "own_operators.cpp"):
+        for file in ("new_operators.cpp", "own_new_operators.cpp"):
             run(recorded, "-O1", "-std=c++20", "-c", PROGRAMS / file, "-o", folder / f"{file}.o")
         libraries = ["-L", folder, f"-Wl,-rpath,{folder}", "-Wl,--no-as-needed"]
         linked = {
@@ -47,10 +47,10 @@ def programs(shared_folder: Path) -> Path:
             "instrumented": [folder / "instrumented.o", "-static-libstdc++"],
             "instrumented_early": [folder / "instrumented.o", *libraries, "-learly"],
             "static_library": ["-static-libstdc++"],
-            "own": [folder / "own_operators.cpp.o"],
+            "own": [folder / "own_new_operators.cpp.o"],
         }
         for name, parts in linked.items():
-            run(recorded, folder / "operators.cpp.o", *parts, "-o", folder / name)
+            run(recorded, folder / "new_operators.cpp.o", *parts, "-o", folder / name)
         (folder / "done").touch()
     return folder
 
@@ -136,7 +136,7 @@ def test_an_allocator_that_is_part_of_the_program_is_refused(
     ("function", "name"),
     [("je_malloc", "jemalloc"), ("tc_malloc", "tcmalloc"), ("mi_malloc", "mimalloc")],
 )
-def test_a_known_allocator_that_the_program_calls_itself_is_refused(
+def test_a_program_that_contains_a_known_allocator_is_refused(
     tmp_path: Path, function: str, name: str
 ) -> None:
     source, output = tmp_path / "mine.c", tmp_path / "trace.pmt"

@@ -1,6 +1,7 @@
-// Prints the result of every operator that allocates, in hexadecimal, one a line. Any operator of
-// the same kind takes the memory back. free() takes back none of it, and operators none of
-// malloc's, except for the class that uses posix_memalign and leaves the rest to the system.
+// Prints the result of every `operator new`, in hexadecimal, one a line. Each block is freed by an
+// `operator delete` of the same kind, never by free(), and no `operator delete` frees malloc's
+// memory. The exception is class Segment, which gets its memory from posix_memalign: the global
+// `operator delete` frees it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
