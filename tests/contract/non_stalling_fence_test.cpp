@@ -165,7 +165,7 @@ std::string problem(std::string_view ordering) {
   return "";
 }
 
-TEST(LateFence, FenceIsFulfilledLongAfterItsCoreContinues) {
+TEST(NonStallingFence, FenceIsFulfilledLongAfterItsCoreContinues) {
   SharedRegions program({.seed = 1});
   const TemporaryTrace temporary(program.builder);
   const trace::TraceFile file(temporary.path());
@@ -176,18 +176,18 @@ TEST(LateFence, FenceIsFulfilledLongAfterItsCoreContinues) {
   EXPECT_GT(ordering.late(), 10u);
 }
 
-TEST(LateFence, SoundDesignFulfilsItsGuarantee) { EXPECT_EQ(problem("sound"), ""); }
+TEST(NonStallingFence, SoundDesignFulfilsItsGuarantee) { EXPECT_EQ(problem("sound"), ""); }
 
-TEST(LateFence, FenceReportedTooEarlyIsDetected) {
+TEST(NonStallingFence, FenceReportedTooEarlyIsDetected) {
   EXPECT_NE(problem("tells-at-once"), "");
   EXPECT_NE(problem("tells-when-sent"), "");
 }
 
 // A late notification of a durable fence is no violation, and no crash can show it: the guarantee
 // held before. The order of later stores doesn't depend on the notification.
-TEST(LateFence, FenceReportedLateIsNoViolation) { EXPECT_EQ(problem("tells-late"), ""); }
+TEST(NonStallingFence, FenceReportedLateIsNoViolation) { EXPECT_EQ(problem("tells-late"), ""); }
 
-TEST(LateFence, UnorderedStoresAreDetected) { EXPECT_NE(problem("sends-all-at-once"), ""); }
+TEST(NonStallingFence, UnorderedStoresAreDetected) { EXPECT_NE(problem("sends-all-at-once"), ""); }
 
 }  // namespace
 }  // namespace pmemsim

@@ -747,7 +747,7 @@ TEST(AsapStalls, StoreStallsUntilADepSlotIsFree) {
   EXPECT_EQ(bench.look().dependence_list.at(Asap::rid(0, 2)).slots, Rids{kR2});
 }
 
-TEST(AsapStalls, RegionWithTooManyReadsEndsWhenADepSlotIsFree) {
+TEST(AsapStalls, RegionWithMoreDependencesThanDepSlotsEndsWhenASlotIsFree) {
   Bench bench({{"asap.dependence_slots", "1"}});
   end_two_regions(bench);
   bench.begin(0, 2);

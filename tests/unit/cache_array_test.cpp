@@ -199,13 +199,13 @@ TEST_F(Private, InvalidateDowngradeAndCleanReportDirtyLines) {
   for (const bool dirty : {false, true}) {
     fill(0);
     if (dirty) caches.write({0});
-    EXPECT_EQ(caches.clean({0}), dirty);
+    EXPECT_EQ(caches.mark_clean({0}), dirty);
     EXPECT_EQ(caches.look_up({0}, 0).state, LineState::kExclusive);
-    EXPECT_FALSE(caches.clean({0}));
+    EXPECT_FALSE(caches.mark_clean({0}));
     if (dirty) caches.write({0});
     EXPECT_EQ(caches.downgrade({0}), dirty);
     EXPECT_EQ(caches.look_up({0}, 0).state, LineState::kShared);
-    EXPECT_FALSE(caches.clean({0}));
+    EXPECT_FALSE(caches.mark_clean({0}));
     EXPECT_EQ(caches.look_up({0}, 0).state, LineState::kShared);  // cleaning shares no more
     EXPECT_FALSE(caches.invalidate({0}));
     EXPECT_FALSE(caches.look_up({0}, 0).hit);
@@ -259,8 +259,8 @@ TEST(MetadataCache, EvictedLineIsReturnedOnlyIfItIsDirty) {
   EXPECT_FALSE(cache.look_up(first, true).hit);
   EXPECT_TRUE(cache.look_up(first, false).hit);
   cache.look_up(second, true);
-  EXPECT_TRUE(cache.clean(second));
-  EXPECT_FALSE(cache.clean(second));
+  EXPECT_TRUE(cache.mark_clean(second));
+  EXPECT_FALSE(cache.mark_clean(second));
   EXPECT_EQ(cache.look_up(third, false).evicted, first);
   EXPECT_EQ(cache.look_up(fourth, false).evicted, std::nullopt) << "PM has the second one";
   EXPECT_FALSE(cache.contains(second));

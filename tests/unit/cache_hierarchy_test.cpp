@@ -304,7 +304,7 @@ TEST_F(HierarchyTest, FlushIsAcknowledgedWhenTheWpqAcceptsIt) {
   ask(0, pm_line(0), true);
   write(0, pm_line(0), 5);
   const Time start = queue.now();
-  EXPECT_TRUE(hierarchy.private_caches(0).clean(pm_line(0)));
+  EXPECT_TRUE(hierarchy.private_caches(0).mark_clean(pm_line(0)));
   flush(0, pm_line(0), true, start, 1);
   run();
   EXPECT_EQ(acknowledged_at[1] - start, ns(20 + 7 + 9));
@@ -471,7 +471,7 @@ TEST_F(HierarchyTest, NewCombinedLineEvictsTheOldestBuffer) {
   EXPECT_EQ(hierarchy.statistics().lines_combined_in_part, 1u);
 }
 
-TEST_F(HierarchyTest, BufferIsInUseUntilItsLineIsAcknowledged) {
+TEST_F(HierarchyTest, CombiningBufferIsInUseUntilItsLineIsAcknowledged) {
   for (std::uint64_t line : {0, 1}) {  // two buffers: one whole line, and one in part
     for (std::uint64_t word = 0; word < (line == 0 ? 8 : 1); ++word) {
       EXPECT_TRUE(has_buffer(0, pm_line(line), at_ns(0), 9));

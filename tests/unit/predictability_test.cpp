@@ -50,7 +50,7 @@ TEST(Predictability, FindsAnAddressThatWasStoredAsAValue) {
   EXPECT_EQ(trace.analyse().total, once({1, 1, 1, 1, 1}, {1, 0, 0, 0, 0}));
 }
 
-TEST(Predictability, DoesNotFindTheNextLinesAddress) {
+TEST(Predictability, AddressOfTheNextLineDoesNotCountAsTheLines) {
   StoreTrace trace;
   trace.store(trace.word, kDram, kSecond);
   trace.store(trace.word, kFirst, kValue);

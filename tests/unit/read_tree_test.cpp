@@ -50,7 +50,7 @@ TEST(UnitHashes, HashesAreEqualForEqualContents) {
   const UnitHashes& hashes = pages.hashes();
   EXPECT_NE(hashes.of(page_of(0)), 0);
   EXPECT_EQ(hashes.of(page_of(3)), 0) << "never written";
-  const UnitHashes::Then then = hashes.now();
+  const UnitHashes::Snapshot then = hashes.now();
   pages.write(0, 2);
   EXPECT_NE(hashes.of(page_of(0)), hashes.of(page_of(0), then));
   EXPECT_NE(hashes.of(page_of(0)), hashes.of(page_of(1))) << "the same in another page";

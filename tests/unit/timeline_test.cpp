@@ -129,7 +129,7 @@ StageEvent issue(std::uint64_t id, std::int64_t when, WriteKind kind = WriteKind
           .detail = static_cast<std::uint8_t>(kind),
           .id = id,
           .line = line,
-          .home = kind == WriteKind::kLog ? kStoredLine.number : 0,
+          .logged_line = kind == WriteKind::kLog ? kStoredLine.number : 0,
           .at = {at_ns(when)}};
 }
 StageEvent written(std::uint64_t id, std::int64_t arrived, std::int64_t accepted,

@@ -4,8 +4,9 @@
 // marks the first site that a call executes (kSiteEntry) and the last (kSiteExit). Before each call
 // it records the caller's instructions. So the open functions can be reconstructed:
 //
-//   1  An entry is called by the newest open function, at that function's last operation.
-//   2  After an exit, the call that it belongs to is no longer open.
+//   1  An operation at an entry begins a call. The newest open function is the caller, at its last
+//      operation.
+//   2  After an operation at an exit, the call that it belongs to is no longer open.
 //   3  Any other operation belongs to the newest open call of its function. Newer calls have ended
 //      without an exit, by an exception or a tail call. If no such call is open, the operation
 //      begins one. This happens in recordings older than the marks, and in functions that begin
@@ -163,7 +164,8 @@ class CallStack {
   const CallMarks& marks_;
   std::vector<Open> open_;
   std::uint32_t last_ = 0, inlined_at_ = 0;  // Site of the last operation, and its inlining line
-  // Mark that changes nothing; kNone: the last operation was an exit.
+  // If the next site has this mark, the stack stays unchanged. kNone: the last operation was an
+  // exit.
   std::uint32_t unchanged_ = kNone;
   std::uint64_t dropped_ = 0;  // Number of calls removed from the stack that have not ended
   mutable std::vector<std::uint32_t> chain_;

@@ -21,7 +21,8 @@
 
 namespace pmemsim {
 
-// The comments name the fields of StageEvent that a stage sets besides `at`, and the times in `at`.
+// Each comment lists the fields of StageEvent that the stage sets. Behind the last semicolon, it
+// says what happens at at[0], at[1] and so on.
 enum class Stage : std::uint8_t {
   kRegionBegin,    // unit: core; id: region; its begin retires
   kRegionEnd,      // unit: core; id: region; its end retires
@@ -36,12 +37,12 @@ enum class Stage : std::uint8_t {
   kStore,      // the fields of kFlush; a store to PM retires, is allowed by the layers,
                // leaves and becomes visible
   kStaleLine,  // line; a design reports that the line was read too early
-  kIssue,      // id: write; detail: WriteKind; line; home; unit, part: the two halves of its
-               // owner; it reaches the backend
+  kIssue,      // id: write; detail: WriteKind; line; logged_line, if it writes a log entry;
+               // unit, part: the two halves of its owner; it reaches the backend
   kEncode,     // id: write; flag: its data are in PM already; the backend's operations are over
   kWrite,      // id: write; detail: WriteKind; flag: persistent when written; line; unit:
                // channel; part: bank; it arrives at the queue, is accepted, starts, ends
-  kMerge,      // id: write; flag: in the queues; home: the write that has taken its bytes
+  kMerge,      // id: write; flag: in the queues; merged_into; the other write takes its bytes
   kDrop,       // id: write; flag: in the queues; is dropped, was accepted, persistent (or kNever)
   kRead,       // line; unit: channel; part: bank; it arrives, starts, leaves the bank, is
                // answered
@@ -69,7 +70,8 @@ struct StageEvent {
   std::uint32_t part = 0;
   std::uint64_t id = 0;
   Line line{};
-  std::uint64_t home = 0;
+  std::uint64_t logged_line = 0;  // number of the line that a log entry describes
+  std::uint64_t merged_into = 0;  // id of the write that has taken the bytes
   std::array<Time, 4> at{};
 };
 
@@ -102,7 +104,7 @@ class StageLog {
   std::uint64_t size() const { return in_file_ + events_.size(); }
 
  private:
-  static constexpr std::size_t kMostInMemory = 1 << 14;  // 1 MiB
+  static constexpr std::size_t kMostInMemory = 1 << 14;  // 1.25 MiB
 
   void move_to_file();
   std::vector<StageEvent> read_from_file(std::uint64_t first) const;

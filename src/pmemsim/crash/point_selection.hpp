@@ -32,24 +32,24 @@ class Selection {
   std::size_t next_ = 0;
 };
 
-// Returns `count` of the points from 1 to `from`, chosen at random.
-inline std::vector<std::uint64_t> sample(std::uint64_t count, std::uint64_t from,
+// Returns `count` of the points 1 to `last`, chosen at random.
+inline std::vector<std::uint64_t> sample(std::uint64_t count, std::uint64_t last,
                                          std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::uint64_t> points;
   // Selection sampling (Knuth, The Art of Computer Programming, vol. 2, algorithm S).
-  for (std::uint64_t point = 1; point <= from && points.size() < count; ++point) {
-    if (random() % (from - point + 1) < count - points.size()) points.push_back(point);
+  for (std::uint64_t point = 1; point <= last && points.size() < count; ++point) {
+    if (random() % (last - point + 1) < count - points.size()) points.push_back(point);
   }
   return points;
 }
 
-// Returns `count` of the points from 1 to `over`, evenly spaced.
-inline std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t over) {
+// Returns `count` of the points 1 to `last`, evenly spaced.
+inline std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t last) {
   std::vector<std::uint64_t> points;
-  count = std::min(count, over);
+  count = std::min(count, last);
   for (std::uint64_t i = 1; i <= count; ++i) {
-    points.push_back(static_cast<std::uint64_t>(static_cast<unsigned __int128>(over) * i / count));
+    points.push_back(static_cast<std::uint64_t>(static_cast<unsigned __int128>(last) * i / count));
   }
   return points;
 }

@@ -91,7 +91,7 @@ void PersistTracker::issue(const StageEvent& event) {
   write.id = event.id;
   write.kind = static_cast<WriteKind>(event.detail);
   write.line = event.line;
-  write.home = {event.home};
+  write.home = {event.logged_line};
   write.issued = event.at[0];
   if (write.kind == WriteKind::kData) {
     write.origin = origin_of(event.line, write.issued);

@@ -66,7 +66,8 @@ class SoftwareLogRecovery::Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // True if the whole line is in the pool: in a damaged trace, a region may end within a line.
+  // True if the whole line is in the pool: in a damaged trace, a PM address range
+  // may end within a line.
   bool contains(Line line) const {
     const std::uint64_t offset = line.address() - begin_;
     return offset < bytes_ && bytes_ - offset >= kLineBytes;
@@ -74,7 +75,7 @@ class SoftwareLogRecovery::Pool {
 
   void changed(Line line, const LineData& data) {
     const std::uint64_t offset = line.address() - begin_;
-    if (offset < first_chunk_offset(bytes_) && is_structure(offset, data)) searched_ = false;
+    if (offset < first_chunk_offset(bytes_) && locates_logs(offset, data)) searched_ = false;
     std::memcpy(memory_ + offset, data.data(), data.size());
   }
 
@@ -95,7 +96,7 @@ class SoftwareLogRecovery::Pool {
   static constexpr const char* kName = "the pool";
 
   // True for the superblock, and for a line of the chunk table whose chunk is or was part of a log.
-  bool is_structure(std::uint64_t offset, const LineData& data) const {
+  bool locates_logs(std::uint64_t offset, const LineData& data) const {
     if (offset < POOL_PAGE_BYTES) return true;
     if (offset < CHUNK_TABLE_OFFSET) return false;
     std::uint64_t now = 0, before = 0;

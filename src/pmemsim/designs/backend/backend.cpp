@@ -88,7 +88,7 @@ Write Backend::issue(const Write& write) {
                 .part = static_cast<std::uint32_t>(write.owner),
                 .id = logged.logged,
                 .line = write.line,
-                .home = write.home.number,
+                .logged_line = write.home.number,
                 .at = {queue_.now()}});
   return logged;
 }
@@ -147,7 +147,7 @@ void Backend::coalesce(std::uint32_t slot, const Write& newer) {
   if (stages_ != nullptr) {
     stages_->add({.stage = Stage::kMerge,
                   .id = newer.logged,
-                  .home = passing.write.logged,
+                  .merged_into = passing.write.logged,
                   .at = {queue_.now()}});
   }
   for (std::size_t i = 0; i < gates_.size(); ++i) {

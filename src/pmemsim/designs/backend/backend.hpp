@@ -112,7 +112,7 @@ class Backend final : public MetadataPort {
     return parts_.decode(line, data, &operation);
   }
 
-  const BackendFaults& faults() const override { return faults_; }
+  const BackendFaults& injected_faults() const override { return faults_; }
   void observe(WriteObserver* observer) const;
   // Logs the stages of writes, of operations on them and of predictions.
   void log_stages(StageLog* stages);

@@ -10,8 +10,8 @@
 
 #include "pmemsim/common/error.hpp"
 #include "pmemsim/designs/backend/bdi.hpp"
-#include "pmemsim/designs/backend/levelled_image.hpp"
 #include "pmemsim/designs/backend/sealed_image.hpp"
+#include "pmemsim/designs/backend/wear_levelled_image.hpp"
 
 namespace pmemsim {
 namespace {
@@ -126,7 +126,7 @@ class Decoder {
   std::optional<SealedImage> sealed_;
   std::optional<StartGapRegions> regions_;
   const std::vector<Line> moved_{};  // empty: registers don't change while an image is decoded
-  std::optional<LevelledImage> levelled_;
+  std::optional<WearLevelledImage> levelled_;
   DecodedImage image_;
 };
 

@@ -25,7 +25,8 @@ EntryNeed DeferredEntries::need(Line line) const {
   // Lines of hardware logs have no entry here: no program stores to them.
   const EntryNeed* const known = needs_.find(line);
   const EntryNeed need = known != nullptr ? *known : EntryNeed::kTogether;
-  return backend_->faults().log_entries && need == EntryNeed::kTogether ? EntryNeed::kLater : need;
+  return backend_->injected_faults().log_entries && need == EntryNeed::kTogether ? EntryNeed::kLater
+                                                                                 : need;
 }
 
 void DeferredEntries::deferred(Line entries) {
@@ -51,9 +52,9 @@ void DeferredEntries::written_back(Time now) {
 
 // Implements rule 3 (deferred_entries.hpp).
 bool DeferredEntries::publish(Completion done) {
-  if (backend_->faults().publication) return true;
+  if (backend_->injected_faults().publication) return true;
   for (const Line entries : std::exchange(changed_, {})) {
-    if (cache_.clean(entries)) write_back(entries);
+    if (cache_.mark_clean(entries)) write_back(entries);
   }
   if (written_ == started_) return true;
   ++statistics_.commits_held;

@@ -18,7 +18,7 @@ struct Seal {
   bool operator==(const Seal&) const = default;
 };
 
-// The location of entries in PM, and their format.
+// The location of entries in PM, and the bits of an entry.
 class EntryLayout {
  public:
   explicit EntryLayout(bool with_macs) : with_macs_(with_macs) {}
@@ -31,7 +31,7 @@ class EntryLayout {
   }
   // True for places behind all entries. Recovery rebuilds the operations' metadata there from
   // entries and data.
-  bool holds_others(Line place) const { return place.number >= 2 * kEntries; }
+  bool holds_rebuilt_metadata(Line place) const { return place.number >= 2 * kEntries; }
   // Returns the first line that has its entry there.
   Line first_covered(Line entries) const { return {(entries.number - kEntries) * lines_covered()}; }
   Seal get(const LineData& entries, Line line) const;
@@ -48,8 +48,8 @@ class EntryLayout {
   const bool with_macs_;
 };
 
-// The counter of lines that PM holds when a program starts.
-inline constexpr std::uint64_t kFormatCounter = 1;
+// The counter that seals the lines that PM contains when a program starts.
+inline constexpr std::uint64_t kInitialCounter = 1;
 
 // Returns the MAC of ciphertext, address and counter.
 std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t counter,

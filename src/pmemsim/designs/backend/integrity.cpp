@@ -137,7 +137,7 @@ void Integrity::entries_written_back(Line entries) {
   for (std::uint32_t level = 1; level < parameters_.levels; ++level) {
     const Line node = MerkleTree::node_above(leaf, level);
     count_written(node);
-    cache_.clean(node);
+    cache_.mark_clean(node);
   }
 }
 
@@ -150,7 +150,7 @@ void Integrity::node_changed(Line node, bool persisted) {
   cached(node, !persisted);
   if (!persisted) return;
   count_written(node);
-  cache_.clean(node);
+  cache_.mark_clean(node);
 }
 
 // If the write has no metadata, the line's entry is written later.

@@ -39,7 +39,7 @@ void LineEntries::format(Image& device) {
 }
 
 void LineEntries::format_line(Image& device, Line line) {
-  counter_ = kFormatCounter;
+  counter_ = kInitialCounter;
   Seal seal{.place = line, .counter = counter_};
   LineData data = device.read(line);
   if (seals_.cipher != nullptr) data = seals_.cipher->apply(line, seal.counter, data);
@@ -163,7 +163,7 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   cached(entries, later);
   if (later) return deferred_.deferred(entries);
   ++statistics_.written;
-  cache_.clean(entries);
+  cache_.mark_clean(entries);
   persistent(entries, is_stale ? stale : contents(entries));
 }
 

@@ -80,8 +80,8 @@ class MetadataCache {
     ++statistics_.misses;
     return {.hit = false, .evicted = install(line, changes)};
   }
-  // Marks the line as equal to PM. False if it was equal already, or isn't cached.
-  bool clean(Line line) {
+  // Marks the line as equal to PM. Returns false if it was equal already, or isn't cached.
+  bool mark_clean(Line line) {
     const std::size_t way = lines_.find(moved(line));
     return way != kNoWay && std::exchange(lines_.meta(way).changed, false);
   }

@@ -28,7 +28,7 @@ class MetadataPort {
                                  LineData data) const = 0;
   // Called by an operation when its state in persistent registers has changed.
   virtual void survivors_changed() = 0;
-  virtual const BackendFaults& faults() const = 0;
+  virtual const BackendFaults& injected_faults() const = 0;
 
  protected:
   virtual ~MetadataPort() = default;

@@ -15,10 +15,10 @@ LineData unreadable_line() {
 SealedImage::SealedImage(const EntryLayout& layout, ImageKeys keys)
     : layout_(layout), keys_(std::move(keys)), tree_(keys_.tree_levels) {}
 
-// Begins with all lines at their own place. No line is reported, since the caller has their plain
-// contents.
+// Begins without any line whose data are at another line's place. `tell` isn't called, since the
+// caller has the plain contents of all lines.
 void SealedImage::begin(const Image& device) {
-  formatted_ = true;
+  was_initialised_ = true;
   device.for_each_page([&](std::uint64_t address, const std::byte* page) {
     device_.write(address, page, Image::kPageBytes);
     for (std::uint64_t at = 0; at < Image::kPageBytes && keys_.roots; at += kLineBytes) {
@@ -36,9 +36,9 @@ void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
     device_.write(place, data);
     nodes_to_compare_.insert(place);
   }
-  if (layout_.holds_others(place)) return;
+  if (layout_.holds_rebuilt_metadata(place)) return;
   const LineData before = device_.read(place);
-  if (formatted_) note_format(place, before);
+  if (was_initialised_) note_initial_seal(place, before);
   device_.write(place, data);
   if (layout_.holds_entries(place)) return entries_changed(place, before, data, tell);
   if (keys_.placements != nullptr) to_compare_.insert(place);
@@ -105,9 +105,9 @@ void SealedImage::note_pad(const Seal& entry) {
   if (!is_new && known->second != sealed) pad_used_twice_ = true;
 }
 
-void SealedImage::note_format(Line place, const LineData& before) {
+void SealedImage::note_initial_seal(Line place, const LineData& before) {
   const Seal own = entry(place);
-  if (own.counter != kFormatCounter || own.place != place) return;
+  if (own.counter != kInitialCounter || own.place != place) return;
   sealed_.try_emplace({place, own.counter}, before);
 }
 

@@ -75,7 +75,7 @@ class SealedImage final : public ImageDecoder {
   std::optional<LineData> open(const Seal& entry) const;
   bool is_at_home(Line place) const;
   void note_pad(const Seal& entry);
-  void note_format(Line place, const LineData& before);
+  void note_initial_seal(Line place, const LineData& before);
   void note_nodes(std::uint64_t leaf);
   std::string problem_of_nodes() const;
   std::string problem_of_places() const;
@@ -87,7 +87,7 @@ class SealedImage final : public ImageDecoder {
   std::set<Line> unreadable_;
   std::map<std::pair<Line, std::uint64_t>, LineData> sealed_;  // contents of each place and counter
   bool pad_used_twice_ = false;
-  bool formatted_ = false;  // begin() was called: lines may have been formatted
+  bool was_initialised_ = false;  // begin() was called: lines may have initial seals
   mutable std::set<Line> nodes_to_compare_;
   std::map<Line, std::set<Line>> mapped_;  // lines at another's place, by place
   mutable std::set<Line> to_compare_;      // places to compare with the PlacementTables

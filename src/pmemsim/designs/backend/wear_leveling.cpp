@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmemsim/designs/backend/levelled_image.hpp"
+#include "pmemsim/designs/backend/wear_levelled_image.hpp"
 
 namespace pmemsim {
 namespace {
@@ -126,7 +126,7 @@ void WearLeveling::copied(std::uint64_t number, Time) {
 }
 
 std::unique_ptr<ImageDecoder> WearLeveling::decoder() const {
-  return std::make_unique<LevelledImage>(lines_, moved_);
+  return std::make_unique<WearLevelledImage>(lines_, moved_);
 }
 
 void WearLeveling::add_registers(SurvivingRegisters& registers) const {

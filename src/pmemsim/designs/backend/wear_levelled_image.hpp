@@ -9,10 +9,11 @@
 
 namespace pmemsim {
 
-class LevelledImage final : public ImageDecoder {
+class WearLevelledImage final : public ImageDecoder {
  public:
-  // `moved`: places that have got their line by a change of registers, in order; it may grow.
-  LevelledImage(const StartGapRegions& regions, const std::vector<Line>& moved)
+  // `moved`: the places whose line was moved to them by a change of registers, oldest first. The
+  // caller appends to it during the run.
+  WearLevelledImage(const StartGapRegions& regions, const std::vector<Line>& moved)
       : regions_(regions), moved_(moved) {}
 
   void changed(Line place, const LineData& data, const Tell& tell) override {

@@ -10,8 +10,9 @@ namespace pmemsim {
 class CachePort {
  public:
   // Flushes a line; the flush leaves the core at `when`.
-  // `dirty`: the core's own copy was modified. The flush writes the line's newest value at the time
-  // of its arrival, so that it doesn't undo later stores of other cores.
+  // `dirty`: the core's own copy was modified, so there is something to write. The flush writes the
+  // value that the line has when the flush arrives, not the value of the core's copy. So later
+  // stores of other cores are not undone.
   // `acknowledge` is called at the core once all earlier stores to the line are persistent. If all
   // copies are clean, the flush writes nothing. It is acknowledged when the line's earlier
   // write-backs (flushes and evictions) that are in flight have persisted.

@@ -79,8 +79,8 @@ class Ordering {
   virtual void restored(CoreId, std::uint64_t /*address*/, std::uint32_t /*bytes*/) {}
   // A load from PM has retired.
   virtual void load(const Load&, Time) {}
-  // An outermost region's begin, or its end, has reached the head of the store queue. The
-  // atomicity layer is called for the end first.
+  // An outermost region's begin, or its end, has reached the head of the store queue. At an end,
+  // the atomicity layer is called before this layer.
   virtual void region_begin(CoreId, std::uint64_t /*region*/) {}
   virtual bool region_end(CoreId, std::uint64_t /*region*/, Time, Completion) { return true; }
   // The core is about to release something to other threads: a lock or another object of
@@ -95,7 +95,7 @@ class Ordering {
   virtual bool fetch(CoreId, Line, Time, Completion) { return false; }
   // The core has acquired a lock or another object (trace::is_acquire()), or is about to release
   // it. Threads that stall for the release continue after this call. The call occurs once for each
-  // operation of the program. For a write lock, it also occurs when the last reader has released.
+  // operation of the program; for a write lock, only when the last reader has released.
   // trace::is_lock() and is_unlock() distinguish the bounds of critical sections from other
   // synchronisation. Locks that the program has annotated are included. A layer sees other accesses
   // to atomic variables as loads and stores.

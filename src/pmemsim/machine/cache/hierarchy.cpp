@@ -382,7 +382,7 @@ void Hierarchy::mark_clean(Line line) {
   const std::size_t way = shared_.find(line);
   if (way == kNoWay) return;
   SharedLine& shared = shared_.meta(way);
-  if (shared.owner != kNoCore) shared.take(private_[shared.owner].clean(line), shared.owner);
+  if (shared.owner != kNoCore) shared.take(private_[shared.owner].mark_clean(line), shared.owner);
   if (!std::exchange(shared.dirty, false) || !design_.wants(kWriteBacks)) return;
   design_.written_back(shared.writer, line, pm_space_.newest().read(line), WriteBack::kSent,
                        queue_.now());
@@ -414,7 +414,7 @@ void Hierarchy::flush_arrives(std::uint64_t index, Time now) {
       }
       shared_.remove(way);
     } else if (shared.owner != kNoCore && shared.owner != flush.core) {
-      dirty |= private_[shared.owner].clean(flush.line);
+      dirty |= private_[shared.owner].mark_clean(flush.line);
     }
   }
   if (!dirty) {

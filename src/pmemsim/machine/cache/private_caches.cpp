@@ -87,7 +87,7 @@ bool PrivateCaches::downgrade(Line line) {
   return demote(l2_, line, LineState::kModified, LineState::kShared) || in_l1;
 }
 
-bool PrivateCaches::clean(Line line) {
+bool PrivateCaches::mark_clean(Line line) {
   const bool in_l1 = demote(l1_, line, LineState::kModified, LineState::kExclusive);
   return demote(l2_, line, LineState::kModified, LineState::kExclusive) || in_l1;
 }

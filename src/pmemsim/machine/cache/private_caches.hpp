@@ -128,8 +128,8 @@ class PrivateCaches {
 
   // Requests of the directory and of flushes. They return true if the copy was dirty.
   bool invalidate(Line line);
-  bool downgrade(Line line);  // the copy becomes shared
-  bool clean(Line line);      // the copy stays and becomes exclusive
+  bool downgrade(Line line);   // the copy becomes shared
+  bool mark_clean(Line line);  // the copy stays and becomes exclusive
 
   Slot l1_latency() const { return l1_latency_; }
   // Time of a flush or a request from the store queue through the private caches.

@@ -35,7 +35,8 @@ struct CoreStatistics {
           "Simulated instructions of code that was not instrumented: estimates",
           part_of("instructions"));
     visit("unknown_instructions", unknown_instructions, "instructions",
-          "Simulated instructions of functions that are not instrumented and whose cost is unknown",
+          "Simulated instructions of uninstrumented functions of unknown cost: a default for each "
+          "call",
           part_of("external_instructions"));
     visit("loads", loads, "loads", "Loads", part_of("operations"));
     visit("forwarded_loads", forwarded_loads, "loads", "Loads served by the store queue",

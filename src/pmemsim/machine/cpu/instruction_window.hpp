@@ -1,5 +1,5 @@
-// The reorder buffer and the load queue: operations in flight, in program order, with their
-// dependences in both directions.
+// The reorder buffer and the load queue: operations in flight, in program order. Sites have links
+// to the producers of their results, and producers have links to the consumers that wait for them.
 #pragma once
 
 #include <algorithm>
@@ -44,21 +44,23 @@ class InstructionWindow {
     std::uint64_t address;
     Slot ready;  // when operands and barriers are ready; once complete, the time of completion
     Slot delay;  // delay of its dispatch; delay_cause is the reason
-    // Its wait for another operation, and the parts in which that one was queued behind a fence, a
-    // commit or stores. wait_cause is the reason of the rest.
+    // wait: how long the entry waited for another operation. behind_*: the parts of `wait` in which
+    // that operation was queued behind a fence, a commit or stores. wait_cause: the cause of the
+    // rest of `wait`.
     Slot wait, behind_fence, behind_commit, behind_stores;
-    std::uint64_t store;  // number of its first entry in the store queue
+    std::uint64_t store;  // index of its first entry in the store queue
     std::uint32_t instructions;
     std::uint32_t site;
     std::uint32_t first_waiter;     // first link in its list of waiters, or kNoEntry
     std::uint32_t next_in_line;     // next load in the list of its MSHR
     std::uint32_t object, version;  // kAtomicLoad, kAcquire
     std::uint32_t synchronisation;  // number of the acquisition
-    // New entries have the same values of the fields up to `hint`, which are set together.
+    // All new entries begin with the same values in the fields from here to `hint`. The compiler
+    // can set them together.
     std::uint16_t pending;  // number of operands whose time isn't known yet
     State state;
     Cause cause;
-    std::uint8_t stores;  // number of its entries in the store queue
+    std::uint8_t stores;  // count of its entries in the store queue
     bool forwarded;       // true for a load that takes its value from the store queue
     bool region_begin, region_end;
     bool hint;
@@ -70,8 +72,8 @@ class InstructionWindow {
 
   explicit InstructionWindow(const CoreParameters& parameters)
       : rob_entries_(parameters.rob_entries),
-        // Operations of zero instructions take an entry too, hence twice the number of
-        // instructions.
+        // Operations of zero instructions take an entry, too. There are entries for as many of them
+        // as there can be instructions; with more, dispatch stalls (free_entries).
         entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
         entry_mask_(static_cast<std::uint32_t>(entries_.size() - 1)),
         occupied_(entries_.size()),

@@ -365,7 +365,7 @@ bool StoreQueueHead::send_flush(const StoreEntry& head, Slot slot) {
   if (kind == trace::FlushKind::kClflush)
     empty_buffers(slot);  // a clflush also waits for these stores
   const bool dirty =
-      kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
+      kind == trace::FlushKind::kClwb ? caches_.mark_clean(line) : caches_.invalidate(line);
   program_events_.flushed(id_, line);
   const bool sent = design_.flush(id_, line, kind, dirty,
                                   clock_.time(slot + caches_.passing_latency()), resume_of_head());

@@ -405,8 +405,11 @@ void Channel::add_occupancy(const Entries& entries, Time now) {
 }
 
 void Channel::log_merge(const Write& write, const Write& with, Time now) {
-  stages_->add(
-      {.stage = Stage::kMerge, .flag = true, .id = write.logged, .home = with.logged, .at = {now}});
+  stages_->add({.stage = Stage::kMerge,
+                .flag = true,
+                .id = write.logged,
+                .merged_into = with.logged,
+                .at = {now}});
 }
 
 // Moves the write into its queue, which has an entry for it.

@@ -16,7 +16,8 @@
 namespace pmemsim {
 namespace {
 
-// More than twice this time doesn't fit in 64 bits, and no event is that far ahead.
+// The longest simulated time. An event is scheduled at most this time ahead of the present, and
+// twice this time fits in 64 bits.
 constexpr Time kLongestTime{4'000'000'000'000'000'000};
 
 [[noreturn]] void refuse_time() {
@@ -89,7 +90,8 @@ SharedCacheParameters shared_cache(const Configuration& configuration) {
   return shared;
 }
 
-// Returns the parameters of each core of the run. Threads are on neighbouring logical processors.
+// Returns the parameters of one logical processor. Threads fill all logical processors of a
+// physical core first, and share its resources.
 CoreParameters logical_processor(const Configuration& configuration,
                                  const trace::TraceFile& trace) {
   const CoreParameters& core = configuration.core;
@@ -135,7 +137,8 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
                  configuration.l2, shared_cache(configuration), configuration.path,
                  buffers_of(logical_processor(configuration, trace)),
                  PageFrames(configuration.pages.placement)) {
-  // Without a durability guarantee, the ends of all regions would be kept.
+  // A design without a durability guarantee never reports regions as durable. Measuring would keep
+  // the ends of all regions in memory.
   if (design_.promises().regions != RegionPromise::kNone || design_.commits_synchronously()) {
     program_events_.measure(&commit_latencies_);
   }
@@ -178,8 +181,8 @@ void Machine::profile(TimeProfile& profile) {
 }
 
 // Returns the address offset of a copy of the program. Copies differ only in address bits that no
-// user-space address has. Pages at their virtual addresses are then in the same banks and sets
-// (pages.placement).
+// user-space address has. If pages.placement puts pages at their virtual addresses, the pages of
+// all copies are therefore in the same banks and sets.
 std::uint64_t Machine::address_offset(std::uint32_t instance) const {
   return instance * trace::kMaxAddress;
 }
