@@ -62,7 +62,7 @@ def sources_of(folder: str) -> list[str]:
 
 
 @pytest.mark.quick
-def test_the_library_calls_in_the_order_that_its_header_states() -> None:
+def test_files_of_the_library_call_only_those_below_them_in_its_header() -> None:
     order = [name for entry in stated_order("library/internal.h") for name in entry]
     assert sorted(order) == sources_of("library")
     objects = objects_of("library/CMakeFiles/pm.dir", "library/CMakeFiles/pm_without_persist.dir")
@@ -70,7 +70,7 @@ def test_the_library_calls_in_the_order_that_its_header_states() -> None:
     assert not wrong
 
 
-def test_the_runtime_calls_in_the_order_that_its_page_states() -> None:
+def test_files_of_the_runtime_call_only_those_below_them_in_its_page() -> None:
     order = stated_order("frontend/runtime/README.md")
     assert sorted(name for entry in order for name in entry) == sources_of("frontend/runtime")
     level = {name: number for number, entry in enumerate(order) for name in entry}

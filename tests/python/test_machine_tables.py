@@ -87,7 +87,7 @@ def test_the_overview_has_a_row_for_each_comparison() -> None:
         ("bytes", 8 << 20, "in 8 MiB"),
     ],
 )
-def test_the_condition_of_a_point_is_in_words(
+def test_a_published_measurements_condition_is_in_words(
     over: str, x: int, words: str, tmp_path: Path
 ) -> None:
     point = {**POINTS[0], "over": over, "x": x}

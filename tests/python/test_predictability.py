@@ -94,7 +94,7 @@ def test_several_optimization_levels_are_compared() -> None:
         assert sum(bin["write_backs"] for bin in each["distances"]) == total["write_backs"]
 
 
-def test_analysis_prints_tables_and_draws_a_plot(tmp_path: Path) -> None:
+def test_analyze_predictability_prints_tables_and_draws_a_plot(tmp_path: Path) -> None:
     plot = tmp_path / "found.svg"
     done = pmemsim("analyze", "predictability", "queue", "--regions", "100", "--plot", plot)
     assert done.returncode == 0, done.stderr

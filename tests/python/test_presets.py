@@ -118,7 +118,7 @@ def test_files_that_are_no_presets_are_refused(tmp_path: Path, text: str, messag
     assert path in str(caught.value)
 
 
-def test_preset_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_preset_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_bytes(b"name: \xff\n")
     with pytest.raises(ConfigError, match="could not be read"):

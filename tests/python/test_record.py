@@ -409,7 +409,7 @@ def test_a_failing_compiler_is_reported_by_itself(tmp_path: Path) -> None:
     assert "undeclared" in done.stderr
 
 
-def test_headers_are_compiled_again_once_they_have_changed(tmp_path: Path) -> None:
+def test_precompiled_header_is_made_again_if_an_included_file_has_changed(tmp_path: Path) -> None:
     header, system = tmp_path / "own.hpp", tmp_path / "system.hpp"
     system.write_text("int one();\n")
     header.write_text("#include <system.hpp>\n")

@@ -53,7 +53,7 @@ def test_record_differs_by_any_field() -> None:
     assert repr(place) == "Place('mine.c', 7, 'main')"
 
 
-def test_record_refuses_another_value() -> None:
+def test_attributes_of_a_result_record_cannot_be_set() -> None:
     place = Place("mine.c", 7, "main")
     with pytest.raises(AttributeError):
         place.line = 8  # type: ignore[misc]

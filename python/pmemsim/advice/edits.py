@@ -11,7 +11,7 @@ from pmemsim import _core
 from pmemsim.trace import Place, Trace
 
 What = Literal["flush", "flush loaded", "fence before", "fence after", "fence after call"]
-NO_ONE: _core.Without = _core.Without()
+NONE_LEFT_OUT: _core.Without = _core.Without()
 
 
 @dataclass(frozen=True, order=True)
@@ -74,16 +74,16 @@ def edited(
     trace: Trace,
     path: Path,
     steps: Iterable[Step],
-    without: _core.Without = NO_ONE,
+    without: _core.Without = NONE_LEFT_OUT,
     *,
-    reserved: _core.Without = NO_ONE,
+    reserved: _core.Without = NONE_LEFT_OUT,
     only_sites: bool = False,
 ) -> Edited:
     """Write a copy of the recording with these steps, and without some flushes and fences.
 
-    Instructions have other numbers in the copy, by which a simulated machine predicts branches.
-    So times are compared among copies with the same steps and the same union of `without` and
-    `reserved`. One with `only_sites` executes what the recording does.
+    Instructions of a copy have new numbers, and branch prediction uses the numbers. So compare
+    times only among copies with equal steps and an equal union of `without` and `reserved`. With
+    `only_sites`, the copy has the new numbers, but executes the same operations as the recording.
 
     No value depends on a flush or a fence, so the copy is also a recording of the program that has
     been changed in this way. Raises an `Error` if the copy can't be written.

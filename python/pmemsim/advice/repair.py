@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pmemsim import _core
-from pmemsim.advice.edits import NO_ONE, Edited, Step, after_call, at, edited
+from pmemsim.advice.edits import NONE_LEFT_OUT, Edited, Step, after_call, at, edited
 from pmemsim.advice.variants import Variants, calls_of
 from pmemsim.crashing import Checker
 from pmemsim.persistency import ImageExplanation, ModelRun, Wanted, check_orders
@@ -195,7 +195,7 @@ class _Search:
         """Return the program's instructions that the repair makes useless, and their executions."""
         recorded = Variants(self.trace, self.judge.wanted, self.path)
         repaired = Variants(self.trace, self.judge.wanted, self.path, tuple(steps))
-        together, places, executed = NO_ONE, list[str](), 0
+        together, places, executed = NONE_LEFT_OUT, list[str](), 0
         for call in calls_of(self.trace):
             more = together.joined(call.without)
             if repaired.does_without(more) and not recorded.does_without(call.without):

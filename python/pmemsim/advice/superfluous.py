@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.advice.edits import NO_ONE, edited
+from pmemsim.advice.edits import NONE_LEFT_OUT, edited
 from pmemsim.advice.variants import Call, Variants, calls_of
 from pmemsim.crashing import Checker
 from pmemsim.parallel import Report, run_all
@@ -88,7 +88,7 @@ def find_superfluous(
     candidates, together = _candidates(variants, checker, jobs, progress)
     alone = [call.without for call, _ in candidates]
     times = _Times(trace, configuration, folder, jobs)
-    base, without, *each = times.of([NO_ONE, together, *alone])
+    base, without, *each = times.of([NONE_LEFT_OUT, together, *alone])
     found = [
         Superfluous(call, proof, base - time)
         for (call, proof), time in zip(candidates, each, strict=True)
@@ -102,7 +102,7 @@ def _candidates(
 ) -> tuple[list[tuple[Call, str]], _core.Without]:
     """Return what can go, each with its proof, and all that has a proof as one."""
     calls = calls_of(variants.trace)
-    together, found = NO_ONE, list[tuple[Call, str]]()
+    together, found = NONE_LEFT_OUT, list[tuple[Call, str]]()
     for index, call in enumerate(calls):
         if progress:
             progress(index / len(calls))
@@ -135,7 +135,7 @@ class _Times:
 
     def of(self, variants: Sequence[_core.Without]) -> list[float]:
         """Return the simulated time of the program without each of these, in ns."""
-        every = NO_ONE
+        every = NONE_LEFT_OUT
         for without in variants:
             every = every.joined(without)
 

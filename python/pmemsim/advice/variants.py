@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pmemsim import _core
-from pmemsim.advice.edits import NO_ONE, Step, edited
+from pmemsim.advice.edits import NONE_LEFT_OUT, Step, edited
 from pmemsim.left_out import have_same_images
 from pmemsim.persistency import Wanted
 from pmemsim.program_check import check_program
@@ -93,7 +93,9 @@ class Variants:
     def _whole(self) -> Trace:
         if not self.steps:
             return self.trace
-        return edited(self.trace, self.path.with_suffix(".whole.pmt"), self.steps, NO_ONE).trace
+        return edited(
+            self.trace, self.path.with_suffix(".whole.pmt"), self.steps, NONE_LEFT_OUT
+        ).trace
 
     @cached_property
     def _whole_faults(self) -> set[tuple[str, str]]:

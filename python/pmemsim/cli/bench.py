@@ -64,16 +64,17 @@ def bench_command(
         pmemsim bench tpcc -m pmem-spec --threads 64 --set core.count=64 --designs hops,pmem-spec
         pmemsim bench mine.pmt
 
-    Each size is simulated in a separate process on one host core, three times; the fastest run
-    counts. Without --designs, np and sw-undo are measured with 1, 2, 4 and 8 simulated cores, and
-    all others with 4. With --threads, all designs are measured with that number only. A trace is
-    measured with its recorded number of threads.
+    Each workload is simulated with each design and number of simulated cores three times, in a
+    separate process on one host core; the fastest run counts. Without --designs, np and sw-undo are
+    measured with 1, 2, 4 and 8 simulated cores, and all others with 4. With --threads, all designs
+    are measured with that number only. A trace is measured with its recorded number of threads.
     """
     problems = Problems()
     check_outputs(problems, json_path)
     chosen = preset_names("design") if designs is None else names_of(designs, problems)
     extra = tuple(parse_overrides(overrides or [], problems.found))
-    # Without --designs, designs that can't run are omitted; np runs on every valid machine.
+    # Without --designs, designs that can't run are omitted later. Here only np is configured, which
+    # finds mistakes in the machine itself.
     for design in chosen if designs is not None else ("np",):
         with problems.collected():
             configure(design, machine, extra=extra)
