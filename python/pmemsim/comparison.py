@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, geometric_mean
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pmemsim.cold_start import cold_starts
@@ -103,21 +103,26 @@ class Comparison(Results, Plot["tuple[Axes, ...]"]):
 
     def ratio_on_machine(self, result: Result) -> float:
         """Return the throughput over the first design's on the same machine."""
-        first = self.results[0].design
-        name = design_label(first, result.machine, self.machines)
+        name = design_label(self.results[0].design, result.machine, self.machines)
         return self.baseline_of(result, name).time_ns / result.time_ns
 
-    def ratios(self, workload: str, design: str) -> list[float]:
-        """Return the ratio for each recording of a workload."""
-        return [self.ratio(result) for result in self.samples_of(workload, design)]
+    def ratios(self, workload: str, design: str, *, on_machine: bool = False) -> list[float]:
+        """Return the ratio for each recording of a workload.
 
-    def estimate(self, workload: str, design: str) -> Estimate:
-        """Return the mean ratio of a workload's recordings, with its confidence interval."""
-        return estimate(self.ratios(workload, design))
+        `on_machine`: over the first design on the same machine, instead of the baseline.
+        """
+        ratio = self.ratio_on_machine if on_machine else self.ratio
+        return [ratio(result) for result in self.samples_of(workload, design)]
 
-    def geomean_estimate(self, design: str) -> Estimate:
-        """Return the mean of the recordings' geometric means over the workloads."""
-        by_workload = [self.ratios(workload, design) for workload in self.workloads]
+    def estimate(self, workload: str, design: str, *, on_machine: bool = False) -> Estimate:
+        """Return the mean of `ratios()`, with its confidence interval."""
+        return estimate(self.ratios(workload, design, on_machine=on_machine))
+
+    def geomean_estimate(self, design: str, *, on_machine: bool = False) -> Estimate:
+        """Return the mean of the recordings' geometric means of `ratios()` over the workloads."""
+        by_workload = [
+            self.ratios(workload, design, on_machine=on_machine) for workload in self.workloads
+        ]
         return estimate([geometric_mean(ratios) for ratios in zip(*by_workload, strict=True)])
 
     def geomean(self) -> dict[str, float]:
@@ -215,9 +220,12 @@ class Comparison(Results, Plot["tuple[Axes, ...]"]):
 
     def _on_machine(self, workload: str, design: str) -> dict[str, Any]:
         """Return a design's machine, and its mean ratio to the first design on this machine."""
-        results = self.samples_of(workload, design)
-        mean = fmean(map(self.ratio_on_machine, results))
-        return {"machine": results[0].machine, "ratio_on_machine": mean}
+        found = self.estimate(workload, design, on_machine=True)
+        return {
+            "machine": self.result(workload, design).machine,
+            "ratio_on_machine": found.mean,
+            "ci95_on_machine": found.ci95,
+        }
 
 
 def design_label(design: str, machine: str, machines: Collection[object]) -> str:

@@ -172,6 +172,7 @@ def made_up_result(
     total = sum(times.values())
     statistics.append(Statistic("stall.total_ns", total, "ns", "all"))
     statistics.append(Statistic("core.first_half_ns", first_half * total, "ns", "half"))
+    statistics.append(Statistic("core.external_instructions", 0.0, "instructions", "estimated"))
     return Result(
         workload=workload,
         design=design,

@@ -12,6 +12,7 @@ from statistics import stdev
 import pytest
 
 import pmemsim as package
+from pmemsim.cli.comparison_tables import print_comparison
 from pmemsim.cold_start import cold_starts
 from pmemsim.comparison import Comparison, times_over
 from pmemsim.errors import Error
@@ -83,7 +84,7 @@ def test_machines_are_compared_with_the_first_design_on_the_first_and_on_the_sam
     ratio = comparison.to_dict()["ratios"][3]
     assert ratio == {
         "workload": "a", "design": "sw-undo on cxl", "ratio": 0.4, "ci95": 0.0, "machine": "cxl",
-        "ratio_on_machine": 0.8,
+        "ratio_on_machine": 0.8, "ci95_on_machine": 0.0,
     }  # fmt: skip
     assert comparison.geomean()["np on cxl"] == pytest.approx(0.5)
 
@@ -97,6 +98,27 @@ def test_memory_lasts_as_long_as_its_cells_with_even_wear() -> None:
     nothing = replace(run, pm_write_bytes=0)
     assert nothing.pm_years_per_gib is None
     assert nothing.to_dict()["pm_years_per_gib"] is None
+
+
+def test_ratios_on_the_same_machine_have_intervals_and_means(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runs = tuple(
+        replace(on_machine("cxl", design, time_ns), workload=workload, seed=seed)
+        for workload in ("a", "b")
+        for design, times in (("np", (100.0, 300.0)), ("asap", (200.0, 400.0)))
+        for seed, time_ns in enumerate(times)
+    )
+    elsewhere = tuple(replace(run, machine="asap", time_ns=50.0) for run in runs)
+    names = ("np on asap", "asap on asap", "np on cxl", "asap on cxl")
+    comparison = Comparison(elsewhere + runs, names)
+    half_width = 12.706 * 0.25 / 2  # Student's t for two values, 0.5 and 0.75
+    found = comparison.geomean_estimate("asap on cxl", on_machine=True)
+    assert found == comparison.estimate("a", "asap on cxl", on_machine=True)
+    assert (found.mean, found.ci95) == pytest.approx((0.625, half_width), rel=1e-4)
+    assert comparison.to_dict()["ratios"][-1]["ci95_on_machine"] == found.ci95
+    print_comparison(comparison)
+    assert capsys.readouterr().out.count(str(found)) == 3
 
 
 def test_times_over_the_baselines_show_a_stall_that_shrinks() -> None:
@@ -277,7 +299,7 @@ def test_a_comparison_has_exactly_the_documented_keys(comparison: Comparison) ->
     assert list(document) == ["runs", "ratios", "geomean", "geomean_ci95", "cold"]
     assert len(document["runs"]) == len(document["ratios"]) == 6
     assert list(document["ratios"][0]) == [
-        "workload", "design", "ratio", "ci95", "machine", "ratio_on_machine",
+        "workload", "design", "ratio", "ci95", "machine", "ratio_on_machine", "ci95_on_machine",
     ]  # fmt: skip
     assert document["geomean"]["sw-undo"] == pytest.approx(0.5)
 

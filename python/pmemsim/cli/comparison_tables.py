@@ -37,8 +37,9 @@ def _print_times(comparison: Comparison, title: str) -> None:
     has_machines = len(comparison.machines) > 1
     rows = []
     for names, results in _cases(comparison):
-        ratio = str(comparison.estimate(results[0].workload, comparison.name_of(results[0])))
-        here = f"{fmean(map(comparison.ratio_on_machine, results)):.3f}"
+        case = results[0].workload, comparison.name_of(results[0])
+        ratio = str(comparison.estimate(*case))
+        here = str(comparison.estimate(*case, on_machine=True))
         has_regions = all(result.regions for result in results)
         rows.append(
             (
@@ -53,8 +54,9 @@ def _print_times(comparison: Comparison, title: str) -> None:
     for index, design in enumerate(comparison.designs):
         (_, *names), _ = next(each for each in _cases(comparison, design))
         mean = str(comparison.geomean_estimate(design))
-        here_too = [""] if has_machines else []
-        rows.append(("" if index else "geomean", *names, "", mean, *here_too, "", ""))
+        here = str(comparison.geomean_estimate(design, on_machine=True))
+        means = [mean, here] if has_machines else [mean]
+        rows.append(("" if index else "geomean", *names, "", *means, "", ""))
     first = comparison.results[0].design
     on_machine = [f">over {first} on the same machine"] if has_machines else []
     over = f">over {comparison.designs[0]}"
