@@ -1,4 +1,4 @@
-"""`pmemsim advise`: what is planted in correct programs can go, and what is missing is repaired."""
+"""`pmemsim advise`: what is planted can be removed, and what is missing is repaired."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def edited_source(folder: Path, name: str, edit: Callable[[str], str] = str) -> 
     return source
 
 
-# ---- What can go -------------------------------------------------------------------------------
+# ---- What can be removed ------------------------------------------------------------------------
 
 
 def plant(text: str) -> str:

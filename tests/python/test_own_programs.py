@@ -178,7 +178,7 @@ def test_program_built_by_cmake(command: str, built_by_cmake: Path, tmp_path: Pa
     shown = {
         "check": "8 flushes, 8 fences",
         "profile": "counter.c:",
-        "advise": "8 executions can go together with the same crash images",  # clflush needs none
+        "advise": "8 executions can be removed together with the same crash images",
         "timeline": "slices and",
     }
     assert shown[command] in done.stdout

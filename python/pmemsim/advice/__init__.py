@@ -1,1 +1,1 @@
-"""Advise on flushes and fences of a recorded program: which can go, and which are missing."""
+"""Advise on flushes and fences of a recording: which can be removed, and which are missing."""

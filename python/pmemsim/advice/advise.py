@@ -1,4 +1,4 @@
-"""Say which flushes and fences of a program can go, or what repairs it if some are missing."""
+"""Say which flushes and fences can be removed, or what repairs a program that lacks some."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Mended:
 
 @dataclass(frozen=True)
 class Advice(Results):
-    """The repair of an incorrect program, or what a correct one can go without.
+    """The repair of an incorrect program, or what can be removed from a correct one.
 
     Example:
         `pmemsim.advise("queue", design="x86-bare", machine="asap").patch`
@@ -72,7 +72,7 @@ class Advice(Results):
     mended: Mended | None
     """The repair; None if no error was found."""
     savings: Savings | None
-    """What a program without an error can go without."""
+    """What can be removed from a program without an error."""
     command: ClassVar = "advise"
 
     @property
@@ -83,7 +83,7 @@ class Advice(Results):
         if not (self.savings and self.savings.each):
             return f"{self.trace.name}: each flush and fence changes what a crash can leave"
         where = f"{self.configuration.design.name}, machine {self.configuration.machine.name}"
-        return f"{self.trace.name}: flushes and fences that can go ({where})"
+        return f"{self.trace.name}: flushes and fences that can be removed ({where})"
 
     @property
     def patch(self) -> str:
@@ -97,7 +97,7 @@ class Advice(Results):
                 partial.write_text(self.patch)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each step of the repair, or for each flush or fence that can go."""
+        """Return a row for each step of the repair, or each flush or fence that can be removed."""
         import pandas as pd
 
         document, columns = self.to_dict(), ["file", "line", "function"]
@@ -134,7 +134,7 @@ class Adviser:
     watch: Watch
 
     def advice(self) -> Advice:
-        """Return the repair of an incorrect program, or what can go of a correct one."""
+        """Return the repair of an incorrect program, or what can be removed from a correct one."""
         with temporary_folder() as folder:
             mended = self._repair(folder)
             savings = None if mended else self._savings(folder)
@@ -157,7 +157,7 @@ class Adviser:
         return Mended(found, patch_of(self.trace, found.steps), time, repaired - time)
 
     def _savings(self, folder: Path) -> Savings:
-        """Return what can go of a program without an error."""
+        """Return what can be removed from a program without an error."""
         return run_one(
             f"{self.trace.name} without each flush and fence",
             lambda report: find_superfluous(

@@ -22,7 +22,7 @@ SAME = "same crash images"
 
 @dataclass(frozen=True)
 class Superfluous:
-    """A flush or a fence that can go."""
+    """A flush or a fence that can be removed."""
 
     call: Call
     proof: str
@@ -52,7 +52,7 @@ class Superfluous:
 
 @dataclass(frozen=True)
 class Savings:
-    """All flushes and fences that can go, and the time of the run with and without them."""
+    """All flushes and fences that can be removed, and the time of the run with and without them."""
 
     each: tuple[Superfluous, ...]
     """Those with a proof first, then by the time that they cost."""
@@ -63,7 +63,7 @@ class Savings:
 
     @property
     def proven(self) -> list[Superfluous]:
-        """Return those that can go together: a crash leaves the same images without all of them."""
+        """Return those that can be removed together: without all of them, images are the same."""
         return [each for each in self.each if each.proven]
 
 
@@ -100,7 +100,7 @@ def find_superfluous(
 def _candidates(
     variants: Variants, checker: Checker | None, jobs: int, progress: Progress | None
 ) -> tuple[list[tuple[Call, str]], _core.Without]:
-    """Return what can go, each with its proof, and all that has a proof as one."""
+    """Return what can be removed, each with its proof, and all that has a proof as one."""
     calls = calls_of(variants.trace)
     together, found = NONE_LEFT_OUT, list[tuple[Call, str]]()
     for index, call in enumerate(calls):

@@ -197,7 +197,7 @@ def check(
         fail: Number of the host that fails, from 0.
         keep_image: A file for the rejected image, or the image of `image`.
         suppress: A file of intended findings, which are not reported.
-        strict: Counts notes as errors: findings about which rules can't decide.
+        strict: Counts notes as errors: findings that a correct program may have, too.
         baseline: A file that `CheckResults.to_sarif` or `--sarif` wrote. Findings in it are in
             `report.known`, and are no errors.
         jobs: Number of tasks at the same time; default: all host cores.
@@ -257,7 +257,7 @@ def advise(
     progress: Progress = True,
     **recipe: Unpack[Recipe],
 ) -> Advice:
-    """Say which flushes and fences of a program can go, and what repairs it if some are missing.
+    """Say which flushes and fences can be removed, and what repairs a program that lacks some.
 
     Args:
         trace: A recording or a workload, as in `run`.
@@ -274,7 +274,7 @@ def advise(
         **recipe: How a workload is recorded: see `Recipe`.
 
     Returns:
-        What can go, or the repair: its `patch` is for `patch -p1`.
+        What can be removed, or the repair: its `patch` is for `patch -p1`.
 
     Raises:
         ConfigError: An argument is wrong; it has all errors.

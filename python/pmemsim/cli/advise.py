@@ -1,4 +1,4 @@
-"""`pmemsim advise`: which flushes and fences can go, and the smallest repair of what is missing."""
+"""`pmemsim advise`: flushes and fences to remove, and the smallest repair of missing ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Options:
 
 @declared
 def advise_command(target: Target, *, design: Design, machine: Machine, options: _Options) -> None:
-    """Say which flushes and fences of a program can go, and what repairs it if some are missing.
+    """Say which flushes and fences can be removed, and what repairs a program that lacks some.
 
     For example:
 
@@ -62,10 +62,11 @@ def advise_command(target: Target, *, design: Design, machine: Machine, options:
         pmemsim advise mine.pmt --design sw-undo --machine xeon-optane
         pmemsim advise mine.pmt -d sw-undo -m asap --verify './mine --verify' --patch mine.diff
 
-    A correct program gets a table of flushes and fences that can go, with the time that each costs
-    on the design, and the proof:
+    A correct program gets a table of flushes and fences that can be removed, with the time that
+    each costs on the design, and the proof:
 
-    * same crash images: a crash leaves the same images without it. All of these can go together.
+    * same crash images: a crash leaves the same images without it. All with this proof can be
+    removed together.
 
     * accepted: the images differ, and the checker (--verify) accepts all of them.
 
@@ -122,7 +123,7 @@ def _print_savings(run: Advice, savings: Savings, top: int) -> None:
     design = f"{run.configuration.design.name}, machine {run.configuration.machine.name}"
     shown = savings.each[:top]
     if shown:
-        title = f"{run.trace.name}: flushes and fences that can go ({design})"
+        title = f"{run.trace.name}: flushes and fences that can be removed ({design})"
         columns = ["what", "at", "function", ">times", ">saves", ">of the run", "proof"]
         rows = [_row(each, savings.time_ns) for each in shown]
         out.print(table(title, columns, rows))
@@ -151,13 +152,17 @@ def summary_of(run: Advice, savings: Savings) -> str:
             "change by itself"
         )
     if not proven:
-        more = "" if run.has_checker else "; --verify CMD also finds those that its checker accepts"
+        more = (
+            ""
+            if run.has_checker
+            else "; --verify CMD also finds flushes and fences without which CMD accepts all images"
+        )
         return f"{name}: each flush and fence changes what a crash can leave{more}"
     count = sum(each.call.executed for each in proven)
     saved = savings.time_ns - savings.without_ns
     return (
-        f"{name}: {count:,} executions can go together with the same crash images; the run of "
-        f"{duration(savings.time_ns)} is then {duration(abs(saved))} "
+        f"{name}: {count:,} executions can be removed together with the same crash images; the "
+        f"run of {duration(savings.time_ns)} is then {duration(abs(saved))} "
         f"({percent(abs(saved) / savings.time_ns)}) {'shorter' if saved >= 0 else 'longer'}"
     )
 

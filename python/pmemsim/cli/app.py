@@ -265,8 +265,8 @@ _COMMANDS = {
         ),
         "advise": (
             "advise.advise_command",
-            "Say which flushes and fences of a program can go, and what repairs it if some are "
-            "missing.",
+            "Say which flushes and fences can be removed, and what repairs a program that lacks "
+            "some.",
         ),
         "lint-hints": (
             "lint.lint_hints_command",
