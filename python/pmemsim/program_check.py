@@ -442,7 +442,7 @@ class Report:
 
     @property
     def undecided(self) -> list[Finding]:
-        """Return the notes: findings that may be intended, about which rules can't decide."""
+        """Return the notes: findings that a correct program may have, too."""
         return [finding for finding in self.findings if finding.note]
 
     @property

@@ -1,5 +1,5 @@
-// Rule P1 of a program's check: every location of an unflushed store is listed, and stores about
-// which rules can't decide are notes.
+// Rule P1 of a program's check: every location of an unflushed store is listed, and stores that
+// a correct program may have are notes.
 #include "pmemsim/checks/rules/never_flushed.hpp"
 
 #include <gtest/gtest.h>

@@ -47,7 +47,7 @@ class _Options:
     )] = None  # fmt: skip
     strict: Annotated[bool, option(
         OUTPUT, "--strict",
-        help="Counts notes as errors: findings about which rules can't decide.",
+        help="Counts notes as errors: findings that a correct program may have, too.",
     )] = False  # fmt: skip
     sarif: Annotated[Path | None, option(
         OUTPUT, "--sarif", value="FILE", more=True,

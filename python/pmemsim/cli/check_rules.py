@@ -15,7 +15,9 @@ def print_findings(report: Report, top: int) -> None:
     """Print a table of the findings, including wrong answers."""
     findings = [each for each in report.findings if not each.note]
     _print_table(f"{report.workload}: findings under {report.rules}", findings, top)
-    _print_table(f"{report.workload}: notes, about which rules can't decide", report.undecided, top)
+    _print_table(
+        f"{report.workload}: notes (a correct program may have these, too)", report.undecided, top
+    )
     if report.undecided:
         out.print(_DECIDED_BY_A_CHECKER, markup=False)
     if report.suppressed:
