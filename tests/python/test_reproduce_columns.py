@@ -204,11 +204,11 @@ def test_both_columns_and_causes_are_printed(tmp_path: Path, cache: Path) -> Non
     for value in (speed, described):
         assert f"{value['measured']:.3f} ± {value['ci95']:.3f}" in row
     explained = (
-        f"tiny.other 50 → {other['measured']:.3g}: locks; try: reproduce {folder} one-thread"
+        f"tiny.other 50 → {other['measured']:.3g}; cause: locks; try: reproduce {folder} one-thread"
     )
     assert explained in done.stdout.splitlines()
     if speed["verdict"] == "off":
-        assert f"tiny.speed 0.5 → {speed['measured']:.3g}: unexplained" in done.stdout
+        assert f"tiny.speed 0.5 → {speed['measured']:.3g}; unexplained" in done.stdout
     # The advised command runs.
     advised = reproduce(cache, folder, "one-thread", "--out", tmp_path / "out")
     assert advised.returncode == 0, advised.stderr

@@ -103,8 +103,8 @@ def _print_shape(row: Compared) -> None:
 
 def _deviation(row: Compared) -> str:
     """Return an entry that is off with its cause, in one line."""
-    fact = row.entry.fact
-    return f"{fact.id} {fact.value:g} → {row.counted.measured:.3g}: {_cause(row)}"
+    fact, why = row.entry.fact, "cause: " if row.entry.cause else ""
+    return f"{fact.id} {fact.value:g} → {row.counted.measured:.3g}; {why}{_cause(row)}"
 
 
 def _cause(row: Compared) -> str:
