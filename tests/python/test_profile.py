@@ -144,6 +144,7 @@ def test_json_has_the_rows_of_each_run(program: Path, tmp_path: Path) -> None:
         "--json", output,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert "slow_lines: design np, machine asap" in done.stderr
     first, second = json.loads(output.read_text())["profiles"]
     assert (first["design"], second["design"]) == ("x86-bare", "np")
     for each in (first, second):

@@ -160,7 +160,10 @@ def profile_command(
 
 
 def _profiles(trace: Trace, configurations: Sequence[Configuration]) -> list[Profile]:
-    labels = [f"{trace.name} on {each.design.name}, {each.machine.name}" for each in configurations]
+    labels = [
+        f"{trace.name}: design {each.design.name}, machine {each.machine.name}"
+        for each in configurations
+    ]
 
     def task(configuration: Configuration) -> _Task:
         return lambda report: profile(trace, configuration, report)
