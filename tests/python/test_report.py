@@ -179,13 +179,13 @@ def test_what_can_go_is_in_the_page(results: dict[str, Path]) -> None:
     changed = {**document, "repair": None, "superfluous": [one], "time_ns": 100, "without_ns": 88}
     section = SECTIONS["advise"](changed)
     assert section.good is True
-    saved = "can go together with the same crash images, which saves 12 of 100 ns"
+    saved = "can be removed together with the same crash images, which saves 12 of 100 ns"
     assert section.outcome == f"1 of 1 {saved}"
     accepted = {**one, "proof": "accepted: 5 of 5 crash images"}
     one_by_one = SECTIONS["advise"]({**changed, "superfluous": [accepted]})
-    assert one_by_one.outcome == "1 can go one by one, as the checker accepts the images"
+    assert one_by_one.outcome == "1 can be removed one by one, as the checker accepts the images"
     row = ["clwb", "a.c:3", "f", "5", "12.5", "same crash images", ""]
-    assert tables_of(section)["What can go"].rows == [row]
+    assert tables_of(section)["What can be removed"].rows == [row]
     nothing = SECTIONS["advise"]({**changed, "superfluous": []})
     assert nothing.outcome == "each flush and fence changes what a crash can leave"
     failed = {**document["repair"], "steps": [], "reason": "a log is needed"}

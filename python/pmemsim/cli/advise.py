@@ -144,7 +144,7 @@ def _row(each: Superfluous, time_ns: float) -> tuple[str, ...]:
 
 
 def summary_of(run: Advice, savings: Savings) -> str:
-    """Say in a line what can go together, and how much time that saves."""
+    """Say in a line what can be removed together, and how much time that saves."""
     name, proven = run.trace.name, savings.proven
     if not proven and savings.each:
         return (

@@ -141,7 +141,7 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         3   a method left more than 1% of its cases undecided
 
     Images that --budget leaves unchecked are reported, and change no exit code. Neither do notes:
-    findings about which the rules can't decide, unless --strict is given.
+    findings that a correct program may have, too, unless --strict is given.
     """
     problems = given.problems()
     choice = options.choice(target, problems)

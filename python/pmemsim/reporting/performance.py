@@ -191,7 +191,7 @@ def of_bench(results: Json) -> Section:
 
 
 def of_advise(results: Json) -> Section:
-    """Return the repair of a program with an error, or what a correct one can go without."""
+    """Return the repair of a program with an error, or what can be removed from a correct one."""
     where = f"{results['design']}, machine {results['machine']}"
     title = f"Advice on {results['workload']} ({where})"
     repair = results["repair"]
@@ -233,7 +233,7 @@ def _savings(results: Json) -> list[Block]:
         for each in results["superfluous"]
     ]  # fmt: skip
     columns = ["what", "at", "function", ">times", ">saves (ns)", "proof", "calls"]
-    return [Table("What can go", columns, rows)] if rows else []
+    return [Table("What can be removed", columns, rows)] if rows else []
 
 
 def _saved(results: Json) -> str:
@@ -242,9 +242,9 @@ def _saved(results: Json) -> str:
     if not every:
         return "each flush and fence changes what a crash can leave"
     if not proven:
-        return f"{len(every)} can go one by one, as the checker accepts the images"
+        return f"{len(every)} can be removed one by one, as the checker accepts the images"
     saved = results["time_ns"] - results["without_ns"]
     return (
-        f"{proven} of {len(every)} can go together with the same crash images, which saves "
+        f"{proven} of {len(every)} can be removed together with the same crash images, which saves "
         f"{number(saved)} of {number(results['time_ns'])} ns"
     )

@@ -39,12 +39,13 @@ DecodedSites::Kind kind_of(const SiteRecord& site) {
   }
 }
 
-// Returns the latency of a dependence. `beyond_division` is the latency of the machine's division
-// beyond the one of recordings.
-std::uint32_t latency_of(std::uint32_t dependence, const Clock& clock, Slot beyond_division) {
+// Returns the latency of a dependence. `extra_division_latency` is the latency of the machine's
+// division beyond the one of recordings.
+std::uint32_t latency_of(std::uint32_t dependence, const Clock& clock,
+                         Slot extra_division_latency) {
   const Slot latency = clock.cycles(dependence & 0xff);
   const bool divides = (dependence & trace::kDivides) != 0;
-  return static_cast<std::uint32_t>(divides ? std::max<Slot>(latency + beyond_division, 0)
+  return static_cast<std::uint32_t>(divides ? std::max<Slot>(latency + extra_division_latency, 0)
                                             : latency);
 }
 
@@ -52,7 +53,7 @@ std::uint32_t latency_of(std::uint32_t dependence, const Clock& clock, Slot beyo
 
 DecodedSites::DecodedSites(const trace::SiteTable& table, const Clock& clock,
                            Slot division_latency) {
-  const Slot beyond_division = division_latency - clock.cycles(trace::kDivisionCycles);
+  const Slot extra_division_latency = division_latency - clock.cycles(trace::kDivisionCycles);
   sites_.reserve(table.sites().size());
   for (const SiteRecord& site : table.sites()) {
     const std::span<const std::uint32_t> dependences = table.dependences(site);
@@ -71,7 +72,7 @@ DecodedSites::DecodedSites(const trace::SiteTable& table, const Clock& clock,
     for (std::size_t i = 0; i < dependences.size(); ++i) {
       dependences_[site.first_dependence + i] = {
           trace::dependence_site(dependences[i]),
-          latency_of(dependences[i], clock, beyond_division)};
+          latency_of(dependences[i], clock, extra_division_latency)};
     }
   }
 }
