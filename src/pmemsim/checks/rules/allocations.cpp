@@ -75,8 +75,8 @@ void Allocations::forget(const At& at, Block block) {
   for_each_line(block, kMostFreedLines, [&](Line line, Words words) {
     const Words others = freed_words(line);
     Freed* const known = freed_.find(line);
-    (known != nullptr ? *known : freed_.insert(line)) = {static_cast<Words>(others | words), at,
-                                                         order_.now(at.thread)};
+    (known != nullptr ? *known : freed_.insert(line)) =
+        Freed{static_cast<Words>(others | words), at, order_.now(at.thread)};
   });
 }
 
