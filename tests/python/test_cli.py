@@ -777,7 +777,7 @@ def test_closed_output_is_no_error(tmp_path: Path, queue_trace: Path) -> None:
 
 def test_time_that_does_not_fit_is_refused() -> None:
     slow = [f"--set=pm.{name}=1s" for name in ("tras", "twr", "trcd", "trp", "tcl")]
-    queue = ("run", "queue", "--threads", "1", "--regions", "10000")
+    queue = ("run", "queue", "--threads", "1", "--regions", "15000")
     said = refused(*queue, *ON_ASAP, *slow, "--set", "pm.latency_factor=1000")
     assert "the simulated time exceeds 4,000,000 s (46 days); choose smaller latencies" in said
 

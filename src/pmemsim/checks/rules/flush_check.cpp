@@ -22,14 +22,35 @@ Words words_in_use(const LineData& data) {
   return words;
 }
 
-// Visits the words that are not zero.
-template <typename Visit>
-void for_each_word(const LineData& data, Visit visit) {
+struct Word {
+  std::uint64_t address, value;
+};
+
+// Adds the words that are not zero.
+void add_words(Line line, const LineData& data, std::vector<Word>& words) {
   for (std::size_t at = 0; at < data.size(); at += kWordBytes) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, data.data() + at, sizeof(word));
-    if (word != 0) visit(word);
+    std::uint64_t value = 0;
+    std::memcpy(&value, data.data() + at, sizeof(value));
+    if (value != 0) words.push_back({line.address() + at, value});
   }
+}
+
+// True if the data are one pointer.
+bool is_pointer(const std::vector<Word>& data) {
+  return data.size() == 1 && data[0].value >= kLowestPointer && data[0].value < trace::kMaxAddress;
+}
+
+// True if `words` have all data of a line, at the same distances, outside of that line.
+bool has_copy(const std::vector<Word>& words, Line line, const std::vector<Word>& data) {
+  return std::ranges::any_of(words, [&](const Word& first) {
+    if (first.value != data[0].value || Line::of(first.address) == line) return false;
+    return std::ranges::all_of(data, [&](const Word& each) {
+      const std::uint64_t address = first.address + (each.address - data[0].address);
+      return std::ranges::any_of(words, [&](const Word& word) {
+        return word.address == address && word.value == each.value;
+      });
+    });
+  });
 }
 
 bool same(const At& a, const At& b) { return a.thread == b.thread && a.operation == b.operation; }
@@ -188,26 +209,19 @@ void FlushCheck::publish_line(const At& at, Line target, const LineState& state)
 
 // Note N7.
 bool FlushCheck::may_have_undo_log(Line target) const {
-  std::vector<std::pair<std::uint64_t, Line>> words;  // With the line that has the word
+  std::vector<Word> words;
   for (const Line number : fenced_lines_) {
     const LineState* const state = number == kNoLine ? nullptr : shared_.lines.find(number);
     if (state == nullptr || number == target || state->possibly_lost != 0) continue;
-    for_each_word(shared_.memory->read(number),
-                  [&](std::uint64_t word) { words.emplace_back(word, number); });
+    add_words(number, shared_.memory->read(number), words);
   }
-  return std::ranges::any_of(words, [&](const auto& pointer) {
-    const Line logged = Line::of(pointer.first);
-    if (logged == target || logged == pointer.second) return false;
-    if (pointer.first >= trace::kMaxAddress) return false;
-    bool any = false;
-    bool copied = true;
-    for_each_word(shared_.memory->read(logged), [&](std::uint64_t word) {
-      any = true;
-      copied = copied && std::ranges::any_of(words, [&](const auto& copy) {
-                 return copy.first == word && copy.second != logged;
-               });
-    });
-    return any && copied;
+  return std::ranges::any_of(words, [&](const Word& pointer) {
+    const Line logged = Line::of(pointer.value);
+    if (pointer.value >= trace::kMaxAddress) return false;
+    if (logged == target || logged == Line::of(pointer.address)) return false;
+    std::vector<Word> data;
+    add_words(logged, shared_.memory->read(logged), data);
+    return (data.size() > 1 || is_pointer(data)) && has_copy(words, logged, data);
   });
 }
 

@@ -5,7 +5,8 @@
 //
 //   N7  undo_log: the thread may have an open undo log, whose recovery makes the pointer
 //       unreachable. Among the lines that its last fences have made persistent, one has a pointer
-//       to other data, and they have copies of all words of the data's line as it is now.
+//       to other data, and they have a copy of the data's line as it is now: a pointer, or more
+//       than one word.
 #pragma once
 
 #include <array>

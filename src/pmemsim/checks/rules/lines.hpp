@@ -11,6 +11,9 @@
 
 namespace pmemsim::check {
 
+// Smaller words are numbers, not addresses.
+inline constexpr std::uint64_t kLowestPointer = std::uint64_t{1} << 32;
+
 // Returns the words of a range that lies in one line.
 constexpr Words words_of(std::uint64_t address, std::uint64_t bytes) {
   const std::uint64_t first = address % kLineBytes / kWordBytes;

@@ -45,7 +45,6 @@ using trace::Purpose;
 using trace::SiteKind;
 
 constexpr std::string_view kHeap = "--pm-heap";
-constexpr std::uint64_t kLowestPointer = std::uint64_t{1} << 32;
 // Bits of a pointer to 8 B that its address doesn't need.
 constexpr std::uint64_t kTagBits = ~(trace::kMaxAddress - kWordBytes);
 
