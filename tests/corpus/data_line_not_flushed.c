@@ -2,7 +2,7 @@
 #define ANSWERS
 #include "case.h"
 
-enum { WORDS = 16 };
+enum { WORDS = 9 };
 struct pool {
   IN_LINE uint64_t old[WORDS];
   IN_LINE uint64_t valid;
