@@ -45,7 +45,7 @@ def test_regions_execute_the_instructions_and_write_the_same(workload: str) -> N
     assert {key: computing[key] for key in OF_PM} == {key: without[key] for key in OF_PM}
 
 
-@pytest.mark.parametrize("opt", long_except(["O0", "O1", "O3"], "O0"))
+@pytest.mark.parametrize("opt", long_except(["O0", "O3"], "O0"))
 def test_each_optimisation_level_executes_as_many(opt: str) -> None:
     without, computing = (total(recorded("queue", number, opt=opt)) for number in (0, 3000))
     added = computing["instructions"] - without["instructions"]

@@ -178,7 +178,7 @@ def test_user_settings_override_stress_settings(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_random_programs_have_no_violation(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
-    count = 14  # two for each set of stress settings
+    count = 7  # one for each set of stress settings
     own = {"PMEMSIM_CACHE": str(tmp_path / "cache")}  # other tests record random programs, too
     stressed = ("crash", "--all-designs", "--stress", "--random", str(count), "--seed", "100")
     done = pmemsim(*stressed, "--json", output, environment=own)
