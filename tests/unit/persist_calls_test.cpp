@@ -224,6 +224,21 @@ TEST(PersistCalls, FenceInASystemHeaderIsReportedAtItsCaller) {
   }
 }
 
+TEST(PersistCalls, FlushInASystemHeaderIsDistinguishedByItsCallers) {
+  CallingTrace trace;
+  const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
+                      second = trace.call_at("work", 20),
+                      flush = trace.site(SiteKind::kFlush, 0, 1, {}, {},
+                                         static_cast<std::uint8_t>(FlushKind::kClwb), 0,
+                                         {"/usr/include/libpmem.h", "pmem_persist", 1});
+  trace.store(store, kFirst, 1);
+  for (const std::uint32_t call : {first, second, first}) {
+    trace.plain(call);
+    trace.access(flush, kFirst);
+  }
+  EXPECT_EQ(trace.found(), (Found{"clwb 10: 2 6", "clwb 20: 4"}));
+}
+
 // Only the marks of its site show whether `first` has returned, or has called the function with the
 // fence.
 TEST(PersistCalls, ReturnedFunctionIsNotACaller) {

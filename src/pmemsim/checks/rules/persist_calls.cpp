@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "pmemsim/analysis/call_stack.hpp"
@@ -51,7 +52,7 @@ class Reader {
 
   std::vector<PersistCall> calls() const {
     // Merges executions that are one call by rules 2 and 3, whatever calls surround it.
-    std::map<std::pair<std::uint32_t, std::vector<trace::SourceLocation>>, PersistCall> found;
+    std::map<Key, PersistCall> found;
     for (const auto& [path, executions] : executions_) {
       const auto& [site, context] = path;
       const Contexts::Call at = in_program({context, site});
@@ -60,7 +61,8 @@ class Reader {
                               .place = trace::location_of(trace_.sites(), at.line),
                               .calls = calls,
                               .operations = {}};
-      PersistCall& call = found.try_emplace({site, std::move(calls)}, first).first->second;
+      PersistCall& call =
+          found.try_emplace({site, first.place, std::move(calls)}, first).first->second;
       call.operations.resize(trace_.metadata().threads);
       for (const auto& [thread, number] : executions) call.operations[thread].push_back(number);
     }
@@ -74,6 +76,8 @@ class Reader {
 
  private:
   using Path = std::pair<std::uint32_t, Contexts::Node>;  // A site and its call path
+  // A site, its location outside system headers, and the calls of helpers
+  using Key = std::tuple<std::uint32_t, trace::SourceLocation, std::vector<trace::SourceLocation>>;
   struct Execution {
     std::uint32_t thread;
     std::uint64_t number;

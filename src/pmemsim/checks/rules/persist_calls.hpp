@@ -10,7 +10,8 @@
 //   2  Flushes and fences of a helper are distinguished by the line that calls it. If that line is
 //      in a helper, they are also distinguished by the line that calls that helper, and so on.
 //   3  All other flushes and fences are distinguished by instruction. An optimising compiler may
-//      make several instructions of one line.
+//      make several instructions of one line. An instruction in a system header (pmem_persist() of
+//      PMDK is recorded as if it were there) is distinguished by the line that calls the header.
 //
 // call_stack.hpp determines the calls, also inlined ones, that led to an operation. Code in a
 // system header counts as the line that calls it.
