@@ -139,6 +139,15 @@ def test_values_of_the_page_are_those_of_the_results(results: dict[str, Path]) -
     assert row[7] == entry["verdict"]
 
 
+def test_summary_of_a_comparison_names_the_fastest_design_beside_the_baseline(
+    results: dict[str, Path],
+) -> None:
+    found = json.loads(results["compare"].read_text())
+    found["geomean"] = {"sw-undo": 1.0, "hw-undo": 0.9, "asap": 0.95}
+    outcome = SECTIONS["compare"](found).outcome
+    assert outcome == "asap is the fastest beside the baseline: 0.950 over sw-undo (geomean)"
+
+
 def test_times_of_the_page_are_those_of_the_results(results: dict[str, Path]) -> None:
     names = ("profile", "timeline", "bench", "advise")
     found = {name: json.loads(results[name].read_text()) for name in names}
@@ -350,7 +359,8 @@ def test_page_in_a_browser_has_all_plots(opened: Any, width: int) -> None:  # no
         box = plots.nth(index).locator(".main-svg").first.bounding_box()
         assert box["width"] > 0.8 * min(width, 1216) - 40
         assert box["height"] > 80
-    # Only tables scroll sideways, not the page.
+    # Only tables scroll sideways, not the page, whatever files are named.
+    page.evaluate("document.querySelectorAll('p, h2').forEach(p => p.append('/path'.repeat(40)))")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.close()
 
