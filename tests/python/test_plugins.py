@@ -281,7 +281,7 @@ def test_asap_and_pmem_spec_as_plugins_give_the_pinned_numbers(tmp_path: Path) -
     shutil.copytree(ROOT / "tests" / "plugins", folder)
     for layer, patterns in {
         "atomicity": ("asap*",),
-        "ordering": ("pmem_spec*", "speculation_buffer*"),
+        "ordering": ("pmem_spec*", "*speculation_*", "core_pauses*"),
     }.items():
         target = folder / "sources" / "pmemsim" / "designs" / layer
         target.mkdir(parents=True)

@@ -5,85 +5,52 @@
 
 #include <fmt/format.h>
 
-#include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/sentences.hpp"
-#include "pmemsim/trace/record_layout.hpp"
 
 namespace pmemsim {
-template <class Visitor>
-void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
-  visit("stores", stores, "stores", "Stores that entered the persist paths",
-        origin_of("received.data_writes"));
-  visit("backed_up_time_ns", backed_up_time, "Time in which at least one persist path was stalled",
-        at_most("run.drained_ns"));
-  visit("controller_changes", controller_changes, "stores",
-        "Stores that stalled because the previous store used another controller",
-        part_of("stores"));
-  visit("late_persists", late_persists, "stores",
-        "Stores whose latency exceeded the speculation window", part_of("stores"));
-  visit("write_backs", write_backs, "lines", "Write-backs of which the controllers were notified",
-        part_of("shared.evictions_taken"));
-  visit("stale_reads", stale_reads, "reads", "Reads of PM that returned stale data",
-        part_of("shared.pm_reads"));
-  visit("load_alarms", load_alarms, "alarms", "Detected load misspeculations", at_most("stores"));
-  visit("false_load_alarms", false_load_alarms, "alarms",
-        "Detected load misspeculations without a stale read (false alarms)",
-        part_of("load_alarms"));
-  visit("missed_stale_reads", missed_stale_reads, "reads", "Stale reads that were not detected",
-        part_of("stale_reads"));
-  visit("store_alarms", store_alarms, "alarms", "Detected store misspeculations",
-        at_most("stores"));
-  visit("false_store_alarms", false_store_alarms, "alarms",
-        "Detected store misspeculations between stores to different bytes of a line",
-        part_of("store_alarms"));
-  visit("unrepaired_loads", unrepaired_loads, "loads",
-        "Loads of stale bytes in code that can't be re-executed");
-  visit("assigned_ids", assigned, "IDs", "Speculation IDs assigned");
-  visit("overflows", overflows, "pauses",
-        "Pauses of all cores because a speculation buffer was full");
-  visit("overflow_time_ns", overflow_time,
-        "Total time of pauses because a speculation buffer was full", at_most("run.drained_ns"));
-  visit("lost_alarms", lost_alarms, "lines",
-        "Misspeculated lines that were overwritten before the handler dropped them",
-        part_of("load_alarms", "store_alarms"));
-  visit("interrupts", interrupts, "interrupts", "Runs of the misspeculation handler",
-        part_of("load_alarms", "store_alarms"));
-  visit("aborts", aborts, "regions", "Regions that were aborted and re-executed");
-  visit("abort_time_ns", abort_time,
-        "Total time from the decision to abort regions until they restarted",
-        part_of("core.time_ns"));
-  visit("without_speculation", without_speculation, "regions",
-        "Regions executed without speculation", part_of("core.regions"));
+namespace {
+
+// Rule 6 (pmem_spec.hpp). A store waits before the path at most as long as `wait_before_path`.
+Picoseconds speculation_window(const PmemSpecParameters& parameters, Picoseconds wait_before_path,
+                               std::size_t cores) {
+  if (parameters.faults.window) return {};
+  if (parameters.window > Picoseconds{0}) return parameters.window;
+  return (parameters.path_latency + wait_before_path) * static_cast<std::int64_t>(cores);
 }
+
+}  // namespace
 
 PmemSpecOrdering::PmemSpecOrdering(const Surroundings& surroundings,
                                    const PmemSpecParameters& parameters)
-    : surroundings_(surroundings), parameters_(parameters), cores_(surroundings.cores) {}
+    : surroundings_(surroundings),
+      parameters_(parameters),
+      cores_(surroundings.cores),
+      pauses_(surroundings.cores),
+      clock_(parameters),
+      ids_(parameters, surroundings.cores),
+      buffers_(clock_, pauses_, statistics_),
+      handler_(parameters, clock_, stale_, statistics_) {}
 
 void PmemSpecOrdering::connect(const LayerContext& context) {
   context_.emplace(context);
   stale_.connect(context);
   store_interval_ = context.clock.duration(parameters_.store_interval);
-  least_poll_interval_ = max(parameters_.path_latency, context.clock.duration(cycles(1)));
   path_stores_ = parameters_.path_stores;
   if (path_stores_ == 0) {
     const std::int64_t stores = parameters_.path_latency.count / store_interval_.count;
     path_stores_ = static_cast<std::size_t>(std::max<std::int64_t>(stores, 1));
   }
   acknowledgement_ = surroundings_.acknowledgement + context.caches.controller_to_core();
-  window_ = window();
-  buffers_.assign(surroundings_.controllers, SpeculationBuffer(parameters_, window_));
-}
-
-// Rule 6 (pmem_spec.hpp). A store waits before the path at most as long as the stores of a full
-// path take to enter.
-Picoseconds PmemSpecOrdering::window() const {
-  if (parameters_.faults.window) return {};
-  if (parameters_.window > Picoseconds{0}) return parameters_.window;
-  const Picoseconds cycle = context_->clock.duration(cycles(1));
-  Picoseconds path = parameters_.path_latency;
-  if (store_interval_ > cycle) path += store_interval_ * static_cast<std::int64_t>(path_stores_);
-  return path * static_cast<std::int64_t>(cores_.size());
+  // A store waits before the path at most as long as the stores of a full path take to enter.
+  const bool waits = store_interval_ > context.clock.duration(cycles(1));
+  const Picoseconds longest_wait = store_interval_ * static_cast<std::int64_t>(path_stores_);
+  window_ = speculation_window(parameters_, waits ? longest_wait : Picoseconds{0}, cores_.size());
+  pauses_.connect(context.threads);
+  clock_.connect(context.queue, context.clock);
+  buffers_.connect(context, surroundings_.controllers, SpeculationBuffer(parameters_, window_),
+                   completion<&PmemSpecOrdering::core_resumed>(*this));
+  handler_.connect(context, window_, completion<&PmemSpecOrdering::mark_threads>(*this),
+                   completion<&PmemSpecOrdering::alarms_handled>(*this));
 }
 
 // Keeps the ordering fence before a commit, where regions check their mark (rule 10).
@@ -118,7 +85,8 @@ bool PmemSpecOrdering::store(const Store& store, Time, Completion resume) {
 
 // Rules 1, 4 and 8 (pmem_spec.hpp).
 bool PmemSpecOrdering::may_store(const PerCore& core) const {
-  if (paused_ && parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores) return false;
+  if (buffers_.full() && parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores)
+    return false;
   return core.barriers == 0 && core.sent - core.offered < path_stores_;
 }
 
@@ -164,7 +132,7 @@ void PmemSpecOrdering::restored(CoreId number, std::uint64_t address, std::uint3
 
 void PmemSpecOrdering::enter(CoreId number, PathStore store) {
   PerCore& core = cores_[number];
-  store.id = core.id;
+  store.id = ids_.of(number);
   store.sent_at = context_->queue.now();
   const Time departs = max(core.departs, store.sent_at);
   core.departs = departs + store_interval_;
@@ -255,19 +223,11 @@ void PmemSpecOrdering::accepted(std::uint64_t number, Time now) {
 void PmemSpecOrdering::set_backed_up(PerCore& core, bool backed_up) {
   if (core.backed_up == backed_up) return;
   core.backed_up = backed_up;
-  const Time now = context_->queue.now();
   if (backed_up) {
-    if (backed_up_++ == 0) backed_up_since_ = now;
-  } else if (--backed_up_ == 0) {
-    statistics_.backed_up_time += now - backed_up_since_;
+    clock_.path_backed_up();
+  } else {
+    clock_.path_freed();
   }
-}
-
-// Rule 6 (pmem_spec.hpp).
-Time PmemSpecOrdering::window_time() const {
-  if (parameters_.backed_up_windows == BackedUpWindows::kGoOn) return context_->queue.now();
-  const Time now = backed_up_ > 0 ? backed_up_since_ : context_->queue.now();
-  return now - statistics_.backed_up_time;
 }
 
 // --- Stalls --------------------------------------------------------------------------------------
@@ -330,7 +290,7 @@ bool PmemSpecOrdering::may_continue(PerCore& core) {
       return may_store(core);
     case WaitsFor::kCheck:
     case WaitsFor::kRestored:
-      return alarms_.empty() && is_acknowledged(core, core.wait_until);
+      return handler_.lines() == 0 && is_acknowledged(core, core.wait_until);
     case WaitsFor::kArrivals:
     case WaitsFor::kRollback:
       return is_acknowledged(core, core.wait_until);
@@ -397,23 +357,9 @@ bool PmemSpecOrdering::release(CoreId number, Time, Completion resume) {
 
 // --- Misspeculation ------------------------------------------------------------------------------
 
-// Rule 7 (pmem_spec.hpp). An unlock may have no lock before it: at the recording's start, locks may
-// be held.
+// Rule 7 (pmem_spec.hpp).
 void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Time) {
-  PerCore& core = cores_[number];
-  if (trace::is_lock(kind)) {
-    const bool inner = core.locks++ > 0;
-    if (!inner || parameters_.inner_locks == InnerLocks::kNewId) assign(core);
-  } else if (trace::is_unlock(kind)) {
-    if (core.locks > 0) --core.locks;
-    if (core.locks == 0) core.id.reset();
-  }
-}
-
-void PmemSpecOrdering::assign(PerCore& core) {
-  ++statistics_.assigned;
-  ++next_id_;
-  if (!parameters_.faults.tags) core.id = next_id_ & (UINT32_MAX >> (32 - parameters_.id_bits));
+  ids_.synchronised(number, kind);
 }
 
 void PmemSpecOrdering::load(const Load& load, Time) {
@@ -426,14 +372,8 @@ void PmemSpecOrdering::load(const Load& load, Time) {
 // Rule 2 (pmem_spec.hpp).
 Eviction PmemSpecOrdering::evicted(Line line, const LineData&, Time when) {
   context_->queue.schedule(when + context_->caches.shared_to_controller(), Phase::kController,
-                           completion<&PmemSpecOrdering::write_back>(*this, line.number));
+                           completion<&SpeculationBuffers::write_back>(buffers_, line.number));
   return Eviction::kTaken;
-}
-
-void PmemSpecOrdering::write_back(std::uint64_t line, Time) {
-  ++statistics_.write_backs;
-  buffer_of({line}).write_back({line}, window_time());
-  pause_if_full();
 }
 
 bool PmemSpecOrdering::fetch(CoreId, Line line, Time, Completion done) {
@@ -460,8 +400,7 @@ void PmemSpecOrdering::watch(Line line) {
     std::uint64_t* const unreported = unreported_.find(line);
     ++(unreported != nullptr ? *unreported : unreported_.insert(line));
   }
-  buffer_of(line).read(line, stale, window_time());
-  pause_if_full();
+  buffers_.read(line, stale);
 }
 
 // Handles the arrival of a store that restores the line's old contents. Stalled reads continue
@@ -482,9 +421,7 @@ void PmemSpecOrdering::read_waiting(Line line) {
 
 void PmemSpecOrdering::check(const PathStore& store, Time now) {
   statistics_.late_persists += now - store.sent_at > window_;
-  const auto found =
-      buffer_of(store.line).persist({store.line, store.bytes, store.id}, window_time());
-  pause_if_full();
+  const auto found = buffers_.persist({store.line, store.bytes, store.id});
   if (!found || parameters_.faults.detection) return;
   if (found->of_store) {
     ++statistics_.store_alarms;
@@ -494,73 +431,19 @@ void PmemSpecOrdering::check(const PathStore& store, Time now) {
     statistics_.false_load_alarms += found->false_alarm;
   }
   if (unreported_.find(store.line) != nullptr) unreported_.erase(store.line);
-  alarm(store.line);
+  handler_.alarm(store.line);
 }
 
-// Rule 9 (pmem_spec.hpp).
-void PmemSpecOrdering::alarm(Line line) {
-  const Time until = window_time() + window_;
-  const auto known =
-      std::ranges::find_if(alarms_, [line](const Alarm& other) { return other.line == line; });
-  if (known != alarms_.end()) {
-    known->until = until;
-  } else {
-    if (parameters_.alarm_entries > 0 && alarms_.size() == parameters_.alarm_entries) {
-      ++statistics_.lost_alarms;
-      alarms_.erase(alarms_.begin());
-    }
-    alarms_.push_back({line, until});
-  }
-  if (std::exchange(interrupt_, true)) return;
-  context_->queue.schedule(context_->queue.now() + parameters_.interrupt_latency,
-                           Phase::kController, completion<&PmemSpecOrdering::interrupt>(*this));
-}
-
-void PmemSpecOrdering::interrupt(std::uint64_t, Time now) {
-  ++statistics_.interrupts;
-  handling_since_ = now;
-  handle_alarms(0, now);
-}
-
-// Returns how long a poll waits that has begun at `since`. After 64 polls the interval grows with
-// the time, so that waits for a slow memory don't need millions of polls.
-Picoseconds PmemSpecOrdering::poll_interval(Time since) const {
-  const Picoseconds waited = context_->queue.now() - since;
-  return max(least_poll_interval_, Picoseconds{waited.count / 64});
-}
-
-// Runs the handler, again and again, until no alarm is left. It polls while the windows' clock is
-// stopped, because the time at which an alarm ends isn't known then.
-void PmemSpecOrdering::handle_alarms(std::uint64_t, Time now) {
-  mark_threads();
-  std::erase_if(alarms_, [this](const Alarm& alarm) {
-    if (!is_resolved(alarm)) return false;
-    context_->program_events.stale_line_reported(alarm.line);
-    return true;
-  });
-  if (!alarms_.empty()) {
-    const Picoseconds sent = alarms_.front().until - window_time();
-    context_->queue.schedule(now + max(sent, poll_interval(handling_since_)), Phase::kController,
-                             completion<&PmemSpecOrdering::handle_alarms>(*this));
-    return;
-  }
-  interrupt_ = false;
+// After rule 9 (pmem_spec.hpp), checks and rollbacks may continue.
+void PmemSpecOrdering::alarms_handled(std::uint64_t, Time now) {
   for (CoreId core = 0; core < cores_.size(); ++core) {
     const WaitsFor what = cores_[core].waits_for;
     if (what == WaitsFor::kCheck || what == WaitsFor::kRestored) resume_waiting(core, now);
   }
 }
 
-// True if no cache holds the line's misspeculated data any more.
-bool PmemSpecOrdering::is_resolved(const Alarm& alarm) {
-  if (parameters_.alarmed_lines == AlarmedLines::kPublished) return true;
-  if (window_time() < alarm.until || !context_->caches.drop(alarm.line)) return false;
-  stale_.forget(alarm.line);
-  return true;
-}
-
 // Marks threads in regions. A region's loads may retire while its begin is in the store queue.
-void PmemSpecOrdering::mark_threads() {
+void PmemSpecOrdering::mark_threads(std::uint64_t, Time now) {
   if (!surroundings_.regions) return;
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
@@ -568,61 +451,15 @@ void PmemSpecOrdering::mark_threads() {
     if (!in_region || core.speculation_disabled || core.waits_for >= WaitsFor::kRollback) continue;
     core.marked = true;
     if (parameters_.recovery == SpecRecovery::kEager && core.region != 0) {
-      roll_back(number, context_->queue.now());
+      roll_back(number, now);
     }
   }
 }
 
 // Rule 8 (pmem_spec.hpp).
-void PmemSpecOrdering::pause_if_full() {
-  const Time now = window_time();
-  if (context_->program_events.stages() != nullptr) log_occupancy();
-  for (SpeculationBuffer& buffer : buffers_) {
-    if (!buffer.overflows(now)) continue;
-    if (!std::exchange(paused_, true)) {
-      ++statistics_.overflows;
-      paused_since_ = context_->queue.now();
-      for (CoreId core = 0; core < context_->threads.cores(); ++core) pause(core);
-      poll_until_free(buffer);
-    }
-    return;
-  }
-}
-
-void PmemSpecOrdering::log_occupancy() const {
-  for (std::uint32_t channel = 0; channel < buffers_.size(); ++channel) {
-    context_->program_events.log_occupancy(channel, LoggedStructure::kSpeculationBuffer,
-                                           buffers_[channel].entries());
-  }
-}
-
-// Polls while the windows' clock is stopped, because the time of the next expiry isn't known then.
-void PmemSpecOrdering::poll_until_free(const SpeculationBuffer& buffer) {
-  const Picoseconds sent = buffer.next_expiry() - window_time();
-  const Picoseconds least = backed_up_ > 0 ? poll_interval(paused_since_) : Picoseconds{0};
-  context_->queue.schedule(context_->queue.now() + max(sent, least), Phase::kController,
-                           completion<&PmemSpecOrdering::resume_when_free>(*this));
-}
-
-void PmemSpecOrdering::resume_when_free(std::uint64_t, Time now) {
-  for (SpeculationBuffer& buffer : buffers_) {
-    if (buffer.overflows(window_time())) return poll_until_free(buffer);
-  }
-  paused_ = false;
-  statistics_.overflow_time += now - paused_since_;
-  for (CoreId core = 0; core < context_->threads.cores(); ++core) {
-    resume(core);
-    const bool stopped = parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores;
-    if (stopped && cores_[core].waits_for == WaitsFor::kPath) resume_waiting(core, now);
-  }
-}
-
-void PmemSpecOrdering::pause(CoreId core) {
-  if (cores_[core].pauses++ == 0) context_->threads.pause(core);
-}
-
-void PmemSpecOrdering::resume(CoreId core) {
-  if (--cores_[core].pauses == 0) context_->threads.resume(core);
+void PmemSpecOrdering::core_resumed(std::uint64_t core, Time now) {
+  const bool stopped = parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores;
+  if (stopped && cores_[core].waits_for == WaitsFor::kPath) resume_waiting(core, now);
 }
 
 // --- Rollback ------------------------------------------------------------------------------------
@@ -631,8 +468,7 @@ void PmemSpecOrdering::region_begin(CoreId number, std::uint64_t region) {
   if (!surroundings_.regions) return;
   PerCore& core = cores_[number];
   core.region = region;
-  core.locks_at_begin = core.locks;
-  core.id_at_begin = core.id.has_value();
+  ids_.region_begins(number);
   if (core.aborted != region) core.aborts = 0;
   statistics_.without_speculation += core.speculation_disabled;
 }
@@ -658,7 +494,7 @@ bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Time, Com
 // must not roll back within a call that its core makes.
 bool PmemSpecOrdering::check_region(CoreId number, Completion resume) {
   PerCore& core = cores_[number];
-  if (alarms_.empty() && is_acknowledged(core, core.sent) && !core.marked) return true;
+  if (handler_.lines() == 0 && is_acknowledged(core, core.sent) && !core.marked) return true;
   wait(number, WaitsFor::kCheck, resume);
   if (may_continue(core)) {
     context_->queue.schedule(context_->queue.now(), Phase::kCore,
@@ -684,7 +520,7 @@ void PmemSpecOrdering::roll_back(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
   PerCore& core = cores_[number];
   core.rollback_since = now;
-  pause(number);
+  pauses_.pause(number);
   wait(number, WaitsFor::kRollback, {});
   if (may_continue(core)) resume_waiting(number, now);
 }
@@ -702,9 +538,7 @@ void PmemSpecOrdering::rewind(CoreId number) {
   if (core.aborts >= parameters_.retries && !std::exchange(core.speculation_disabled, true)) {
     ++without_speculation_;
   }
-  core.locks = core.locks_at_begin;
-  core.id.reset();
-  if (core.id_at_begin) assign(core);
+  ids_.region_rolls_back(number);
   wait(number, WaitsFor::kRestored, {});
   if (may_continue(core)) resume_waiting(number, context_->queue.now());
 }
@@ -712,23 +546,26 @@ void PmemSpecOrdering::rewind(CoreId number) {
 void PmemSpecOrdering::restart_region(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
   if (cores_[number].speculation_disabled && !has_no_stale_lines()) {
-    context_->queue.schedule(now + poll_interval(cores_[number].rollback_since), Phase::kCore,
+    context_->queue.schedule(now + clock_.poll_interval(cores_[number].rollback_since),
+                             Phase::kCore,
                              completion<&PmemSpecOrdering::restart_region>(*this, number));
     return;
   }
   statistics_.abort_time += now - cores_[number].rollback_since;
-  resume(number);
+  pauses_.resume(number);
 }
 
 // Rule 12 (pmem_spec.hpp). False while a visible store hasn't arrived, or an alarm is left.
 bool PmemSpecOrdering::has_no_stale_lines() const {
-  return alarms_.empty() && std::ranges::none_of(cores_, [](const PerCore& core) {
+  return handler_.lines() == 0 && std::ranges::none_of(cores_, [](const PerCore& core) {
            return core.speculates || core.accepted < core.speculated;
          });
 }
 
 void PmemSpecOrdering::statistics(StatisticsCollector& collector) const {
-  Statistics all = statistics_;
+  PmemSpecStatistics all = statistics_;
+  all.backed_up_time = clock_.backed_up_time();
+  all.assigned = ids_.assigned();
   unreported_.for_each([&](Line, std::uint64_t reads) { all.missed_stale_reads += reads; });
   collector.group("pmem_spec", all);
 }
@@ -740,8 +577,8 @@ std::string PmemSpecOrdering::pending() const {
                        : std::to_string(stores) + " stores on the persist path of core " +
                              std::to_string(core);
   });
-  if (!alarms_.empty()) {
-    text += (text.empty() ? "" : "; ") + std::to_string(alarms_.size()) +
+  if (handler_.lines() > 0) {
+    text += (text.empty() ? "" : "; ") + std::to_string(handler_.lines()) +
             " misspeculated lines that the handler has not dropped";
   }
   return text;

@@ -81,9 +81,14 @@
 #include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/designs/interface/stale_lines.hpp"
+#include "pmemsim/designs/ordering/core_pauses.hpp"
+#include "pmemsim/designs/ordering/misspeculation_handler.hpp"
 #include "pmemsim/designs/ordering/ordering.hpp"
 #include "pmemsim/designs/ordering/pmem_spec_parameters.hpp"
-#include "pmemsim/designs/ordering/speculation_buffer.hpp"
+#include "pmemsim/designs/ordering/pmem_spec_statistics.hpp"
+#include "pmemsim/designs/ordering/speculation_buffers.hpp"
+#include "pmemsim/designs/ordering/speculation_clock.hpp"
+#include "pmemsim/designs/ordering/speculation_ids.hpp"
 
 namespace pmemsim {
 
@@ -188,31 +193,10 @@ class PmemSpecOrdering final : public Ordering {
     bool speculates = false;       // true if `leaving` becomes visible before it arrives
     std::uint64_t speculated = 0;  // number of stores up to the last speculative one
     Time rollback_since{};
-    std::uint32_t pauses = 0;
-
-    std::optional<std::uint32_t> id;  // the speculation ID register
-    std::uint32_t locks = 0;
-    std::uint32_t locks_at_begin = 0;  // value of `locks` at the begin of the region in effect
-    bool id_at_begin = false;          // true if the core had an ID at that time
-  };
-  struct Alarm {
-    Line line;
-    Time until;  // time, by the windows' clock, when the stores in flight have arrived
   };
   struct WaitingRead {
     Line line;
     Completion done;
-  };
-  struct Statistics {
-    std::uint64_t stores = 0, write_backs = 0, controller_changes = 0, late_persists = 0;
-    std::uint64_t load_alarms = 0, false_load_alarms = 0, store_alarms = 0, false_store_alarms = 0;
-    std::uint64_t stale_reads = 0, missed_stale_reads = 0, unrepaired_loads = 0;
-    std::uint64_t lost_alarms = 0, interrupts = 0, aborts = 0, without_speculation = 0,
-                  assigned = 0;
-    std::uint64_t overflows = 0;
-    Picoseconds overflow_time{}, backed_up_time{}, abort_time{};
-    template <class Visitor>
-    void describe(Visitor& visit) const;
   };
 
   // Persist paths.
@@ -223,8 +207,6 @@ class PmemSpecOrdering final : public Ordering {
   bool changes_controller(PerCore& core, Line line, Time now);
   void accepted(std::uint64_t core, Time now);
   void set_backed_up(PerCore& core, bool backed_up);
-  Picoseconds window() const;
-  Time window_time() const;
   // Stalls.
   bool is_acknowledged(PerCore& core, std::uint64_t stores);
   void schedule_acknowledgement(CoreId number);
@@ -235,24 +217,12 @@ class PmemSpecOrdering final : public Ordering {
   void resume_waiting(std::uint64_t core, Time now);
   void enter_early(CoreId number);
   // Misspeculation.
-  SpeculationBuffer& buffer_of(Line line) { return buffers_[context_->pm.channel_of(line)]; }
-  void assign(PerCore& core);
-  void write_back(std::uint64_t line, Time now);
   void check(const PathStore& store, Time now);
-  void alarm(Line line);
-  void interrupt(std::uint64_t, Time now);
-  void handle_alarms(std::uint64_t, Time now);
-  bool is_resolved(const Alarm& alarm);
-  Picoseconds poll_interval(Time since) const;
-  void mark_threads();
   void watch(Line line);
   void read_waiting(Line line);
-  void pause_if_full();
-  void log_occupancy() const;
-  void poll_until_free(const SpeculationBuffer& buffer);
-  void resume_when_free(std::uint64_t, Time now);
-  void pause(CoreId core);
-  void resume(CoreId core);
+  void core_resumed(std::uint64_t core, Time now);
+  void mark_threads(std::uint64_t, Time now);
+  void alarms_handled(std::uint64_t, Time now);
   // Rollback.
   bool check_region(CoreId number, Completion resume);
   void roll_back(std::uint64_t core, Time now);
@@ -264,28 +234,22 @@ class PmemSpecOrdering final : public Ordering {
   const Surroundings surroundings_;
   const PmemSpecParameters parameters_;
   std::vector<PerCore> cores_;
-  std::vector<SpeculationBuffer> buffers_;  // by controller
   std::optional<LayerContext> context_;
   Picoseconds store_interval_{}, acknowledgement_{}, window_{};
-  // Shortest polling interval, where no event signals that a condition holds.
-  Picoseconds least_poll_interval_{};
-  Time handling_since_{};
   std::size_t path_stores_ = 1;
   StaleLines stale_;
   LineTable<std::uint64_t> unreported_;  // by line: number of stale reads
   // By line: number of stores in flight that restore old contents.
   LineTable<std::uint64_t> restoring_;
   std::vector<WaitingRead> waiting_reads_;
-  std::vector<Alarm> alarms_;
-  bool interrupt_ = false;  // true while an interrupt is in flight, or its handler runs
-  std::uint32_t next_id_ = 0;
   // Number of regions whose speculation is disabled; if any, no thread speculates.
   std::uint32_t without_speculation_ = 0;
-  std::uint32_t backed_up_ = 0;  // number of backed-up paths
-  Time backed_up_since_{};
-  bool paused_ = false;
-  Time paused_since_{};
-  Statistics statistics_;
+  PmemSpecStatistics statistics_;
+  CorePauses pauses_;
+  SpeculationClock clock_;
+  SpeculationIds ids_;
+  SpeculationBuffers buffers_;
+  MisspeculationHandler handler_;
 };
 
 }  // namespace pmemsim
