@@ -11,14 +11,6 @@
 namespace pmemsim {
 namespace {
 
-// Returns the DRAM location of an evicted line's owner (5.3), beyond all addresses that a program
-// can have. The paper leaves the organisation of its "small buffer" open: here the line's number is
-// the index, and an entry has 8 bytes (a tag and the RID's 4).
-Line buffer_line(Line line) {
-  constexpr std::uint64_t kBase = std::uint64_t{1} << 54, kEntries = 1u << 16, kEntryBytes = 8;
-  return Line::of(kBase + line.number % kEntries * kEntryBytes);
-}
-
 template <class List, class Value>
 bool contains(const List& list, const Value& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -31,13 +23,14 @@ Asap::Asap(const HardwareLog::Shape& shape, const AsapParameters& parameters,
     : parameters_(parameters),
       cores_(shape.cores),
       log_(shape, log),
-      dependence_entries_(shape.channels),
-      filters_(shape.channels, BloomFilter(parameters.filter_size)) {}
+      regions_(parameters, shape.cores, shape.channels),
+      owners_(shape.channels, parameters.filter_size) {}
 
 void Asap::connect(const LayerContext& context) {
   context_.emplace(context);
   port_.connect(context);
   log_.connect(context);
+  owners_.connect(context);
   log_.on_header_space(completion<&Asap::header_space_freed>(*this));
 }
 
@@ -47,28 +40,6 @@ Lowering Asap::lowering() const {
 }
 
 Asap::Rid Asap::rid(CoreId core, std::uint64_t region) { return region_id(core, region); }
-
-Asap::Region* Asap::active(Rid rid) {
-  std::deque<Region>& regions = cores_[core_of(rid)].regions;
-  const std::uint64_t number = region_number(rid);
-  if (regions.empty() || number < regions.front().number) return nullptr;
-  const std::uint64_t at = number - regions.front().number;
-  return at < regions.size() && !regions[at].committed ? &regions[at] : nullptr;
-}
-const Asap::Region* Asap::active(Rid rid) const { return const_cast<Asap*>(this)->active(rid); }
-
-template <class Visit>
-void Asap::for_each_active(Visit visit) {
-  for (PerCore& core : cores_) {
-    for (Region& region : core.regions) {
-      if (!region.committed) visit(region);
-    }
-  }
-}
-template <class Visit>
-void Asap::for_each_active(Visit visit) const {
-  const_cast<Asap*>(this)->for_each_active([&](const Region& region) { visit(region); });
-}
 
 std::uint32_t Asap::operation(const Operation& about) {
   const std::uint32_t slot = operations_.take();
@@ -109,9 +80,9 @@ bool Asap::region_end(CoreId core, std::uint64_t, Time when, Completion resume) 
 // Marks the core's previous store visible, and starts its data persist operation if that is due.
 void Asap::make_visible(CoreId core) {
   cores_[core].storing = false;
-  Region* region = active(cores_[core].latest);
+  AsapRegion* region = regions_.active(cores_[core].latest);
   if (region == nullptr) return;
-  for (Slot& slot : region->slots) {
+  for (AsapSlot& slot : region->slots) {
     if (std::exchange(slot.invisible, false) && slot.due) start_dpo(*region, slot);
   }
 }
@@ -119,9 +90,10 @@ void Asap::make_visible(CoreId core) {
 // A core's regions commit in program order, so the last one that has ended commits last.
 bool Asap::fence_regions(CoreId number, Time, Completion resume) {
   PerCore& core = cores_[number];
-  const auto ended = std::find_if(core.regions.rbegin(), core.regions.rend(),
-                                  [](const Region& region) { return region.ended; });
-  if (parameters_.faults.fence || ended == core.regions.rend() || ended->committed) return true;
+  const std::deque<AsapRegion>& regions = regions_.of(number);
+  const auto ended = std::find_if(regions.rbegin(), regions.rend(),
+                                  [](const AsapRegion& region) { return region.ended; });
+  if (parameters_.faults.fence || ended == regions.rend() || ended->committed) return true;
   core.fence = ended->rid();
   core.fence_resume = resume;
   return false;
@@ -140,13 +112,14 @@ bool Asap::may_flush(CoreId number) const {
   const auto tag = tags_.find(core.flushed.number);
   if (tag != tags_.end() && tag->second.locks > 0) return false;
   bool free = true;
-  for_each_active([&](const Region& region) {
+  regions_.for_each([&](const AsapRegion& region) {
     if (region.rid() != core.latest || region.ended) {
-      free = free && !(contains(region.lines, core.flushed) && will_commit(region.rid()));
+      free = free && !(contains(region.lines, core.flushed) && regions_.will_commit(region.rid()));
     } else {
-      free = free && std::none_of(region.slots.begin(), region.slots.end(), [&](const Slot& slot) {
-               return slot.line == core.flushed && slot.in_flight > 0;
-             });
+      free =
+          free && std::none_of(region.slots.begin(), region.slots.end(), [&](const AsapSlot& slot) {
+            return slot.line == core.flushed && slot.in_flight > 0;
+          });
     }
   });
   return free;
@@ -155,16 +128,16 @@ bool Asap::may_flush(CoreId number) const {
 // ASAP, 5.7. Data persist operations of ended regions are in flight already.
 bool Asap::context_switch(CoreId core, Time, Completion resume) {
   make_visible(core);
-  if (Region* region = active(cores_[core].latest)) {
-    for (Slot& slot : region->slots) start_dpo(*region, slot);
+  if (AsapRegion* region = regions_.active(cores_[core].latest)) {
+    for (AsapSlot& slot : region->slots) start_dpo(*region, slot);
   }
   return may_switch(core) || block(core, Blocked::kSwitch, resume);
 }
 
 bool Asap::may_switch(CoreId core) const {
-  const auto& regions = cores_[core].regions;
+  const std::deque<AsapRegion>& regions = regions_.of(core);
   return std::all_of(regions.begin(), regions.end(),
-                     [](const Region& region) { return region.slots.empty(); });
+                     [](const AsapRegion& region) { return region.slots.empty(); });
 }
 
 bool Asap::block(CoreId core, Blocked why, Completion resume) {
@@ -211,26 +184,22 @@ void Asap::retry(Time now) {
 
 bool Asap::try_begin(CoreId number) {
   PerCore& core = cores_[number];
-  const auto channel = static_cast<std::uint32_t>(core.number % dependence_entries_.size());  // 5.6
-  if (core.cl_entries == parameters_.cl_entries) {
-    core.full = "asap.cl_entries";
-    statistics_.cl_stalls += core.blocked == Blocked::kNo;
-    return false;
-  }
-  if (dependence_entries_[channel] == parameters_.dependence_entries) {
-    core.full = "asap.dependence_entries";
-    statistics_.dependence_stalls += core.blocked == Blocked::kNo;
-    return false;
+  switch (regions_.full_list(number, core.number)) {
+    case AsapRegions::List::kNone:
+      break;
+    case AsapRegions::List::kClList:
+      core.full = "asap.cl_entries";
+      statistics_.cl_stalls += core.blocked == Blocked::kNo;
+      return false;
+    case AsapRegions::List::kDependenceList:
+      core.full = "asap.dependence_entries";
+      statistics_.dependence_stalls += core.blocked == Blocked::kNo;
+      return false;
   }
   const Rid previous = core.latest;
   const Rid self = core.latest = rid(number, core.number);
-  ++core.cl_entries;
-  ++dependence_entries_[channel];
-  statistics_.most_uncommitted = std::max(statistics_.most_uncommitted, ++uncommitted_);
-  Region& region = core.regions.emplace_back();
-  region.core = number;
-  region.number = core.number;
-  region.channel = channel;
+  AsapRegion& region = regions_.begin(number, core.number);
+  statistics_.most_uncommitted = std::max(statistics_.most_uncommitted, regions_.count());
   depend(region, previous, statistics_.control_dependences);
   for (const auto& [reader, owner] : core.early) {
     if (reader == self) depend(region, owner, statistics_.data_dependences);
@@ -239,47 +208,10 @@ bool Asap::try_begin(CoreId number) {
   return true;
 }
 
-// True if the predicate holds for the region or for one that it depends on, directly or not. Each
-// region is checked once: there may be very many paths between two regions.
-template <class Predicate>
-bool Asap::any_before(Rid rid, Predicate predicate) const {
-  std::vector<Rid> found{rid};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const Region* region = active(found[i]);
-    if (region == nullptr) continue;
-    if (predicate(*region)) return true;
-    for (const Rid on : region->dependences) {
-      if (!contains(found, on)) found.push_back(on);
-    }
-  }
-  return false;
-}
-
-bool Asap::will_commit(Rid rid) const {
-  return !any_before(rid, [](const Region& region) { return !region.ended; });
-}
-
-// True if the Dep slots are full, and one of them will become free. A region that acquires locks
-// inside could stall for a region that its own stall blocks. It therefore stalls only for regions
-// that commit without further progress of any thread.
-bool Asap::must_wait(const Region& region, std::size_t more) const {
-  const auto& list = region.dependences;
-  return list.size() + more > parameters_.dependence_slots &&
-         std::any_of(list.begin(), list.end(), [this](Rid on) { return will_commit(on); });
-}
-
-void Asap::depend(Region& region, Rid on, std::uint64_t& counter) {
-  Region* other = active(on);
-  if (other == nullptr || other == &region || contains(region.dependences, on)) return;
-  if (parameters_.faults.dependences) return;
-  // Two regions that depend on each other would never commit.
-  if (region.depended_on &&
-      any_before(on, [&region](const Region& before) { return &before == &region; })) {
-    ++statistics_.cycles;
-    return;
-  }
-  other->depended_on = true;
-  region.dependences.push_back(on);
+void Asap::depend(AsapRegion& region, Rid on, std::uint64_t& counter) {
+  const AsapRegions::Dependence dependence = regions_.depend(region, on);
+  statistics_.cycles += dependence == AsapRegions::Dependence::kWouldBeCycle;
+  if (dependence != AsapRegions::Dependence::kAdded) return;
   context_->pm.survivors_changed();
   ++counter;
 }
@@ -291,7 +223,7 @@ void Asap::load(const Load& load, Time) {
   const auto found = tags_.find(load.line().number);
   if (found == tags_.end()) return;
   const Rid self = rid(load.core, load.region);
-  if (Region* reader = active(self)) {
+  if (AsapRegion* reader = regions_.active(self)) {
     depend(*reader, found->second.owner, statistics_.data_dependences);
   } else if (self >
              cores_[load.core].latest) {  // the load retired before its region's begin took effect
@@ -302,7 +234,7 @@ void Asap::load(const Load& load, Time) {
 bool Asap::try_store(CoreId number) {
   PerCore& core = cores_[number];
   const Rid self = core.latest;
-  Region& region = *active(self);
+  AsapRegion& region = *regions_.active(self);
   const auto stall = [&](std::uint64_t& counter, std::string_view full = {}) {
     core.full = full;
     counter += core.blocked == Blocked::kNo;
@@ -314,14 +246,16 @@ bool Asap::try_store(CoreId number) {
   if (first && !parameters_.faults.lock_wait && tagged != tags_.end() && tagged->second.locks > 0) {
     return stall(statistics_.lock_stalls);
   }
-  const bool depends = first && active(owner) != nullptr && !contains(region.dependences, owner);
-  if (must_wait(region, depends)) return stall(statistics_.dependence_stalls);
+  const bool depends =
+      first && regions_.active(owner) != nullptr && !contains(region.dependences, owner);
+  if (regions_.must_wait(region, depends)) return stall(statistics_.dependence_stalls);
   const bool listed = std::any_of(region.slots.begin(), region.slots.end(),
-                                  [&](const Slot& s) { return s.line == core.line; });
+                                  [&](const AsapSlot& s) { return s.line == core.line; });
   if (!listed && region.slots.size() == parameters_.cl_slots) {
     // With fewer slots than the distance, no operation would ever start.
-    const bool none_started = std::none_of(region.slots.begin(), region.slots.end(),
-                                           [](const Slot& s) { return s.in_flight > 0 || s.due; });
+    const bool none_started =
+        std::none_of(region.slots.begin(), region.slots.end(),
+                     [](const AsapSlot& s) { return s.in_flight > 0 || s.due; });
     if (none_started) start_dpo(region, region.slots.front());
     return stall(statistics_.slot_stalls);
   }
@@ -336,13 +270,13 @@ bool Asap::try_store(CoreId number) {
     log(core, region, tag);
   }
   if (!listed) region.slots.push_back({.line = core.line});
-  for (Slot& slot : region.slots) written(region, slot, core.line);
+  for (AsapSlot& slot : region.slots) written(region, slot, core.line);
   core.storing = true;
   return true;
 }
 
 // Records the region's write of a line, either the slot's own or another one, in the slot.
-void Asap::written(Region& region, Slot& slot, Line line) {
+void Asap::written(AsapRegion& region, AsapSlot& slot, Line line) {
   if (slot.line != line) {
     if (++slot.distance >= parameters_.dpo_distance) start_dpo(region, slot);
     return;
@@ -353,7 +287,7 @@ void Asap::written(Region& region, Slot& slot, Line line) {
 }
 
 // ASAP, 4.6.1: sends the old value to the log while the store continues.
-void Asap::log(const PerCore& core, Region& region, Tag& tag) {
+void Asap::log(const PerCore& core, AsapRegion& region, Tag& tag) {
   region.lines.push_back(core.line);
   tag.locks += !parameters_.faults.lock_bit;
   ++region.outstanding;
@@ -390,23 +324,24 @@ void Asap::drop_data(const Operation& logged) {
   const Rid owner = context_->pm.pending(id)->owner;
   if (owner == 0 || owner == logged.rid) return;
   // While the operation is unacknowledged, its write may not have been accepted yet.
-  const Region* earlier = active(owner);
+  const AsapRegion* earlier = regions_.active(owner);
   const bool in_flight =
       earlier != nullptr &&
-      std::any_of(earlier->slots.begin(), earlier->slots.end(),
-                  [&](const Slot& slot) { return slot.line == logged.line && slot.in_flight > 0; });
+      std::any_of(earlier->slots.begin(), earlier->slots.end(), [&](const AsapSlot& slot) {
+        return slot.line == logged.line && slot.in_flight > 0;
+      });
   if (!in_flight && context_->pm.drop(id)) ++statistics_.dpos_dropped;
 }
 
 void Asap::lpo_acknowledged(std::uint64_t number, Time now) {
   const Operation about = operations_[static_cast<std::uint32_t>(number)];
-  if (!parameters_.faults.lock_bit) unlock(*active(about.rid), about.line);
+  if (!parameters_.faults.lock_bit) unlock(*regions_.active(about.rid), about.line);
   outstanding_acknowledged(number, now);
   retry(now);
 }
 
 // Clears the LockBit, and starts the operations that it has delayed.
-void Asap::unlock(Region& logger, Line line) {
+void Asap::unlock(AsapRegion& logger, Line line) {
   Tag& tag = tags_.at(line.number);
   if (--tag.locks > 0) return;
   if (std::exchange(tag.evicted, false)) {
@@ -422,15 +357,15 @@ void Asap::unlock(Region& logger, Line line) {
                completion<&Asap::outstanding_acknowledged>(*this, operation({logger.rid(), line})));
   }
   if (!std::exchange(tag.awaited, false)) return;
-  for_each_active([&](Region& region) {
-    for (Slot& slot : region.slots) {
+  regions_.for_each([&](AsapRegion& region) {
+    for (AsapSlot& slot : region.slots) {
       if (slot.line == line && slot.due) start_dpo(region, slot);
     }
   });
 }
 
 // ASAP, 4.6.2.
-void Asap::start_dpo(Region& region, Slot& slot) {
+void Asap::start_dpo(AsapRegion& region, AsapSlot& slot) {
   if (!slot.wanted) return;
   const auto tag = tags_.find(slot.line.number);
   const bool locked = tag != tags_.end() && tag->second.locks > 0;
@@ -457,9 +392,9 @@ void Asap::start_dpo(Region& region, Slot& slot) {
 
 void Asap::dpo_acknowledged(std::uint64_t number, Time now) {
   const Operation about = take(number);
-  Region& region = *active(about.rid);
+  AsapRegion& region = *regions_.active(about.rid);
   const auto slot = std::find_if(region.slots.begin(), region.slots.end(),
-                                 [&](const Slot& s) { return s.line == about.line; });
+                                 [&](const AsapSlot& s) { return s.line == about.line; });
   --slot->in_flight;
   if (slot->in_flight == 0 && !slot->wanted) region.slots.erase(slot);
   finish_lines(region, now);
@@ -481,66 +416,53 @@ void Asap::evicted_clean(Line line, Time) { save_owner(line); }
 
 void Asap::save_owner(Line line) {
   const auto found = tags_.find(line.number);
-  if (found == tags_.end() || active(found->second.owner) == nullptr) return;
+  if (found == tags_.end() || regions_.active(found->second.owner) == nullptr) return;
   ++statistics_.owners_saved;
-  filters_[context_->pm.channel_of(line)].insert(line);
-  context_->dram.write({.line = buffer_line(line), .data = {}, .persisted = {}, .written = {}});
+  owners_.save(line);
 }
 
-// Reads the buffer beside PM; the line and its owner are filled when both have answered.
 bool Asap::fetch(CoreId, Line line, Time, Completion done) {
-  if (!filters_[context_->pm.channel_of(line)].contains(line)) return false;
+  if (!owners_.may_have(line)) return false;
   ++statistics_.buffer_reads;
   const auto found = tags_.find(line.number);
   statistics_.buffer_reads_in_vain +=
-      found == tags_.end() || active(found->second.owner) == nullptr;
-  const std::uint32_t slot = fetches_.take();
-  fetches_[slot] = {done, 2};
-  context_->dram.read(buffer_line(line), completion<&Asap::fetched>(*this, slot));
-  context_->pm.read(line, completion<&Asap::fetched>(*this, slot));
+      found == tags_.end() || regions_.active(found->second.owner) == nullptr;
+  owners_.read_with_owner(line, done);
   return true;
-}
-
-void Asap::fetched(std::uint64_t number, Time now) {
-  const auto slot = static_cast<std::uint32_t>(number);
-  if (--fetches_[slot].unanswered > 0) return;
-  fetches_.release(slot);
-  fetches_[slot].done(now);
 }
 
 // ---- Ending and committing (4.7, 4.8)
 
 bool Asap::try_end(CoreId core, Time now) {
-  Region& region = *active(cores_[core].latest);
-  if (must_wait(region, 0)) {
+  AsapRegion& region = *regions_.active(cores_[core].latest);
+  if (regions_.must_wait(region, 0)) {
     statistics_.dependence_stalls += cores_[core].blocked == Blocked::kNo;
     return false;
   }
   region.ended = true;
   region.ended_at = now;
-  for (Slot& slot : region.slots) start_dpo(region, slot);
+  for (AsapSlot& slot : region.slots) start_dpo(region, slot);
   finish_lines(region, now);
   return true;
 }
 
 void Asap::outstanding_acknowledged(std::uint64_t number, Time now) {
-  Region& region = *active(take(number).rid);
+  AsapRegion& region = *regions_.active(take(number).rid);
   --region.outstanding;
   finish_lines(region, now);
 }
 
 // Frees the CL List entry once all lines have persisted, and notifies the Dependence List.
-void Asap::finish_lines(Region& region, Time now) {
+void Asap::finish_lines(AsapRegion& region, Time now) {
   if (!region.ended || region.finished || region.outstanding > 0 || !region.slots.empty()) return;
-  region.finished = true;
-  --cores_[region.core].cl_entries;
+  regions_.finish(region);
   context_->queue.schedule(now + context_->caches.core_to_controller(region.core),
                            Phase::kController,
                            completion<&Asap::lines_persisted>(*this, region.rid()));
 }
 
 void Asap::lines_persisted(std::uint64_t self, Time now) {
-  Region& region = *active(self);
+  AsapRegion& region = *regions_.active(self);
   region.persisted = true;
   if (parameters_.faults.lpo_dropping && region.log) log_.drop_entries(*region.log);
   std::vector<Rid> ready;
@@ -555,29 +477,19 @@ void Asap::lines_persisted(std::uint64_t self, Time now) {
 
 // Adds to `ready` the regions that now depend on no other region.
 void Asap::commit(Rid self, Time now, std::vector<Rid>& ready) {
-  Region& own = *active(self);
-  PerCore& core = cores_[own.core];
-  own.committed = true;
-  const Region region = std::move(own);
-  while (!core.regions.empty() && core.regions.front().committed) core.regions.pop_front();
+  const AsapRegion region = regions_.commit(self);
   context_->program_events.region_durable(region.core, region.number);
   context_->pm.survivors_changed();
   ++statistics_.committed;
   statistics_.commit_delay += now - region.ended_at;
-  --dependence_entries_[region.channel];
   if (region.log) log_.release(*region.log, parameters_.lpo_dropping);
-  for_each_active([&](Region& other) {  // the broadcast
-    if (std::erase(other.dependences, self) == 0) return;
-    if (other.persisted && other.dependences.empty()) ready.push_back(other.rid());
-  });
+  regions_.broadcast(self, ready);
   for (const Line line : region.lines) {
     const auto tag = tags_.find(line.number);
     if (tag != tags_.end() && tag->second.owner == self && tag->second.locks == 0) tags_.erase(tag);
   }
-  // 5.3. All Dependence Lists count: a line and its owner's entry may be in different channels.
-  if (--uncommitted_ == 0) {
-    for (BloomFilter& filter : filters_) filter.clear();
-  }
+  if (regions_.count() == 0) owners_.clear();  // 5.3
+  PerCore& core = cores_[region.core];
   if (core.fence == self) {
     core.fence = 0;
     std::exchange(core.fence_resume, {})(now);
@@ -588,8 +500,8 @@ void Asap::commit(Rid self, Time now, std::vector<Rid>& ready) {
 
 Asap::Survivors Asap::survivors() const {
   Survivors all{{}, log_.survivors()};
-  all.dependences.reserve(uncommitted_);
-  for_each_active([&](const Region& region) {
+  all.dependences.reserve(regions_.count());
+  regions_.for_each([&](const AsapRegion& region) {
     all.dependences.emplace_back(region.rid(), region.dependences);
   });
   return all;
@@ -597,11 +509,11 @@ Asap::Survivors Asap::survivors() const {
 
 Asap::Snapshot Asap::snapshot() const {
   Snapshot all;
-  for_each_active([&](const Region& region) {
+  regions_.for_each([&](const AsapRegion& region) {
     if (!region.finished) {
       ClEntry& entry = all.cl_list[region.rid()];
       entry.done = region.ended;
-      for (const Slot& slot : region.slots) entry.slots.push_back(slot.line);
+      for (const AsapSlot& slot : region.slots) entry.slots.push_back(slot.line);
     }
     all.dependence_list[region.rid()] = {region.persisted, region.channel, region.dependences};
   });
@@ -625,7 +537,8 @@ std::string Asap::pending() const {
     text += "core " + std::to_string(core) + " waits for an entry of asap's lists; ";
   }
   std::size_t unfinished = 0;
-  for_each_active([&](const Region& region) { unfinished += will_commit(region.rid()); });
+  regions_.for_each(
+      [&](const AsapRegion& region) { unfinished += regions_.will_commit(region.rid()); });
   if (unfinished > 0) {
     text += std::to_string(unfinished) + " regions have ended but not committed; ";
   }

@@ -74,16 +74,16 @@
 //   - nested regions (4.5): they are flattened before they reach this layer.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
-#include "pmemsim/common/bloom_filter.hpp"
 #include "pmemsim/common/chip_storage.hpp"
 #include "pmemsim/common/relations.hpp"
+#include "pmemsim/designs/atomicity/asap_owner_buffer.hpp"
 #include "pmemsim/designs/atomicity/asap_parameters.hpp"
+#include "pmemsim/designs/atomicity/asap_regions.hpp"
 #include "pmemsim/designs/atomicity/atomicity.hpp"
 #include "pmemsim/designs/atomicity/hardware_log.hpp"
 #include "pmemsim/designs/interface/persist_port.hpp"
@@ -178,7 +178,7 @@ class Asap final : public Atomicity {
   std::string pending() const override;
   std::string remedy() const override;
 
-  using Rid = std::uint64_t;  // the core and the core's number of the region
+  using Rid = AsapRegions::Rid;
   static Rid rid(CoreId core, std::uint64_t region);
 
   // The state that survives a crash, besides PM and the write pending queues (5.5): the Dependence
@@ -213,35 +213,6 @@ class Asap final : public Atomicity {
   Snapshot snapshot() const;
 
  private:
-  // A CLPtr slot: a line whose data have to persist.
-  struct Slot {
-    Line line;
-    std::uint32_t distance = 0;   // number of writes to other lines since the last write to it
-    std::uint32_t in_flight = 0;  // number of unacknowledged data persist operations
-    // True if a data persist operation has to start for the line.
-    bool wanted = false;
-    bool due = false;  // true if it starts as soon as the line is unlocked and the store visible
-    bool invisible = false;  // true if its last store hasn't reached the cache yet
-  };
-  // An uncommitted region: its CL List entry (while it has one) and its Dependence List entry.
-  struct Region {
-    CoreId core = 0;
-    std::uint64_t number = 0;  // LocalRID
-    bool ended = false;        // CL List: Done
-    bool finished = false;     // no longer in the CL List
-    bool persisted = false;    // Dependence List: Done
-    bool committed = false;    // no longer in the Dependence List
-    bool depended_on = false;  // true if in some other entry's Dep slot
-    std::uint32_t channel = 0;
-    std::uint32_t outstanding = 0;  // number of unacknowledged log writes and delayed evictions
-    std::vector<Slot> slots;
-    std::vector<Rid> dependences;
-    std::optional<HardwareLog::Id> log;
-    std::vector<Line> lines;  // lines that the region owns, or has owned
-    Time ended_at{};
-
-    Rid rid() const { return Asap::rid(core, number); }
-  };
   // Cache line tag extensions, and their copies in the DRAM buffer.
   struct Tag {
     Rid owner = 0;
@@ -252,8 +223,6 @@ class Asap final : public Atomicity {
   enum class Blocked : std::uint8_t { kNo, kBegin, kStore, kEnd, kFlush, kSwitch };
   struct PerCore {
     Rid latest = 0;  // CurRID
-    std::uint32_t cl_entries = 0;
-    std::deque<Region> regions;  // the uncommitted regions, by number, without gaps
     std::vector<std::pair<Rid, Rid>>
         early;  // dependences of loads that retired before their region began
     // The state of the head of the store queue, if it stalls.
@@ -270,12 +239,6 @@ class Asap final : public Atomicity {
     Completion fence_resume;
   };
 
-  Region* active(Rid rid);
-  const Region* active(Rid rid) const;
-  template <class Visit>
-  void for_each_active(Visit visit);
-  template <class Visit>
-  void for_each_active(Visit visit) const;
   bool block(CoreId core, Blocked why, Completion resume);
   void make_visible(CoreId core);
   bool try_begin(CoreId core);
@@ -284,18 +247,14 @@ class Asap final : public Atomicity {
   bool may_flush(CoreId core) const;
   bool may_switch(CoreId core) const;
   void retry(Time now);
-  template <class Predicate>
-  bool any_before(Rid rid, Predicate predicate) const;
-  bool will_commit(Rid rid) const;
-  bool must_wait(const Region& region, std::size_t more) const;
-  void depend(Region& region, Rid on, std::uint64_t& counter);
+  void depend(AsapRegion& region, Rid on, std::uint64_t& counter);
   void header_space_freed(std::uint64_t, Time now) { retry(now); }
-  void log(const PerCore& core, Region& region, Tag& tag);
-  void written(Region& region, Slot& slot, Line line);
+  void log(const PerCore& core, AsapRegion& region, Tag& tag);
+  void written(AsapRegion& region, AsapSlot& slot, Line line);
   LineData old_value(const PerCore& writer) const;
-  void unlock(Region& logger, Line line);
-  void start_dpo(Region& region, Slot& slot);
-  void finish_lines(Region& region, Time now);
+  void unlock(AsapRegion& logger, Line line);
+  void start_dpo(AsapRegion& region, AsapSlot& slot);
+  void finish_lines(AsapRegion& region, Time now);
   void commit(Rid self, Time now, std::vector<Rid>& ready);
   void save_owner(Line line);
 
@@ -305,7 +264,6 @@ class Asap final : public Atomicity {
   void dpo_acknowledged(std::uint64_t operation, Time now);
   void outstanding_acknowledged(std::uint64_t operation, Time now);
   void lines_persisted(std::uint64_t rid, Time now);
-  void fetched(std::uint64_t fetch, Time now);
 
   // The subject of an event that is in flight.
   struct Operation {
@@ -316,24 +274,16 @@ class Asap final : public Atomicity {
   Operation take(std::uint64_t operation);
   void drop_data(const Operation& logged);
 
-  // A line that is read together with its owner.
-  struct Fetch {
-    Completion done;
-    std::uint32_t unanswered;
-  };
-
   const AsapParameters parameters_;
   std::optional<LayerContext> context_;
   PersistPort port_;
   std::vector<PerCore> cores_;
   HardwareLog log_;
-  std::vector<std::uint32_t> dependence_entries_;  // number of entries in use, by channel
-  std::vector<BloomFilter> filters_;               // by channel
-  std::uint32_t blocked_ = 0;                      // number of stalled cores
-  std::uint64_t uncommitted_ = 0;                  // number of uncommitted regions
+  AsapRegions regions_;
+  AsapOwnerBuffer owners_;
+  std::uint32_t blocked_ = 0;  // number of stalled cores
   std::unordered_map<std::uint64_t, Tag> tags_;
   Slab<Operation> operations_;
-  Slab<Fetch> fetches_;
   AsapStatistics statistics_;
 };
 
