@@ -42,7 +42,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "designs": (*_LAYER, *LAYER_MODULES),
     "machine/cache": _MACHINE,
     "machine/cpu": (*_MACHINE, "machine/cache"),
-    "machine/run": (*_MACHINE, "machine/cache", "machine/cpu"),
+    "machine/run": (*_MACHINE, "designs/backend", "machine/cache", "machine/cpu"),
     "crash": (*_MACHINE, "designs/backend", "machine/cache", "machine/cpu", "machine/run"),
     "timeline": (*_MACHINE, "designs/backend", "machine/cache", "machine/cpu", "machine/run"),
     "checks/rules": _RECORDING,

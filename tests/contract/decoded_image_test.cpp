@@ -25,7 +25,7 @@ constexpr std::uint64_t kMetadata = kLineBytes << 53;  // below it are programs'
 class Follower final : public PersistenceObserver {
  public:
   Follower(const Machine& machine, std::uint64_t every)
-      : machine_(machine), decoder_(machine.design().decoder()), every_(every) {
+      : machine_(machine), decoder_(machine.design().backend().parts().decoder()), every_(every) {
     decoder_->begin(machine.pm().device());
     machine.pm().device().for_each_page([&](std::uint64_t address, const std::byte* page) {
       device_.write(address, page, Image::kPageBytes);

@@ -21,6 +21,7 @@
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/crash/point_selection.hpp"
 #include "pmemsim/crash/run_parts.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/designs/plugins.hpp"
@@ -126,7 +127,8 @@ struct CrashedMachine {
         recovery(machine.design().recovery(trace)) {
     machine.format();
     // Persistent caches hold data unencoded, as programs have written them.
-    if (!machine.design().promises().caches_persist) decoder = machine.design().decoder();
+    if (!machine.design().promises().caches_persist)
+      decoder = machine.design().backend().parts().decoder();
   }
 
   Machine machine;
@@ -258,6 +260,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
         pm_(machine_.pm()),
         newest_(machine_.pm_space().newest()),
         design_(machine_.design()),
+        backend_(design_.backend().parts()),
         persistent_caches_(design_.promises().caches_persist),
         history_(crashed.history),
         oracle_(history_),
@@ -383,8 +386,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
       const Line line = image_.changed()[i];
       const LineData newest = newest_.read(line);
       const LineData survived = image_.survived(line);
-      if (survived == newest || survived == design_.surviving_eviction(line, newest))
-        dirty_.remove(line);
+      if (survived == newest || survived == backend_.evicted(line, newest)) dirty_.remove(line);
     }
     return data;
   }
@@ -544,7 +546,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
       const LineData newest = newest_.read(line);
       // Data that the device holds already may have been written since the line became dirty.
       if (chosen || !design_.may_leave(line) || image_.survived(line) == newest) continue;
-      if (const auto left = design_.surviving_eviction(line, newest)) {
+      if (const auto left = backend_.evicted(line, newest)) {
         written.emplace_back(line, *left);
       }
     }
@@ -593,14 +595,15 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
 
   void save() const {
     DeviceImage device = device_image(image_.device());
-    design_.add_spare_bits(device);
-    options_.save(device, design_.registers());
+    backend_.add_spare_bits(device);
+    options_.save(device, backend_.registers());
   }
 
   const Machine& machine_;
   const Memory& pm_;
   const Image& newest_;
   const Design& design_;
+  const BackendParts& backend_;
   const bool persistent_caches_;
   AdvancingHistory& history_;
   Oracle oracle_;

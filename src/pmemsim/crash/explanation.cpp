@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/interface/region_id.hpp"
 #include "pmemsim/machine/run/machine.hpp"
@@ -47,7 +48,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
         line_(Line::of(address_)),
         persistent_caches_(persistent_caches),
         history_(history),
-        decoder_(machine.design().decoder()) {}
+        decoder_(machine.design().backend().parts().decoder()) {}
 
   void persisted(const Write& write, PersistencePoint, Time when) override {
     if (persistent_caches_) return;

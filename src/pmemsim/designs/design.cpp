@@ -84,7 +84,7 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       precompute_(std::get<Choice::MakePrecompute>(blueprint.design.precompute().make)(blueprint)),
       ordering_interests_(ordering_->interests()),
       atomicity_interests_(atomicity_->interests()),
-      interests_(ordering_interests_ | atomicity_interests_ | precompute_->interests() |
+      interests_(ordering_->interests() | atomicity_->interests() | precompute_->interests() |
                  (may_leave_unreadable_ ? std::uint32_t{kStores} : 0)),
       commits_synchronously_(atomicity_->commits_synchronously()),
       lowering_(pmemsim::lowering(blueprint, *ordering_, *atomicity_)),
@@ -128,11 +128,13 @@ bool Design::store(LayerAsked& asked, const Store& store, Time when, Completion 
   if (asked == LayerAsked::kNone) {
     asked = LayerAsked::kAtomicity;
     if (may_leave_unreadable_) backend_->parts().stored(store.line(), entry_need(store));
-    if (atomicity_wants(kStores) && !atomicity_->store(store, when, resume)) return false;
+    if (atomicity_interests_.include(kStores) && !atomicity_->store(store, when, resume))
+      return false;
   }
   if (asked == LayerAsked::kAtomicity) {
     asked = LayerAsked::kOrdering;
-    if (ordering_wants(kStores) && !ordering_->store(store, when, resume)) return false;
+    if (ordering_interests_.include(kStores) && !ordering_->store(store, when, resume))
+      return false;
   }
   return true;
 }
@@ -141,13 +143,15 @@ bool Design::region_end(LayerAsked& asked, CoreId core, std::uint64_t region, Ti
                         Completion resume) {
   if (asked == LayerAsked::kNone) {
     asked = LayerAsked::kAtomicity;
-    if (atomicity_wants(kRegions) && !atomicity_->region_end(core, region, when, resume)) {
+    if (atomicity_interests_.include(kRegions) &&
+        !atomicity_->region_end(core, region, when, resume)) {
       return false;
     }
   }
   if (asked == LayerAsked::kAtomicity) {
     asked = LayerAsked::kOrdering;
-    if (ordering_wants(kRegions) && !ordering_->region_end(core, region, when, resume)) {
+    if (ordering_interests_.include(kRegions) &&
+        !ordering_->region_end(core, region, when, resume)) {
       return false;
     }
   }
@@ -155,20 +159,22 @@ bool Design::region_end(LayerAsked& asked, CoreId core, std::uint64_t region, Ti
 }
 
 void Design::load(const Load& load, Time when) {
-  if (atomicity_wants(kLoads)) atomicity_->load(load, when);
-  if (ordering_wants(kLoads)) ordering_->load(load, when);
+  if (atomicity_interests_.include(kLoads)) atomicity_->load(load, when);
+  if (ordering_interests_.include(kLoads)) ordering_->load(load, when);
 }
 
 Eviction Design::evicted(Line line, const LineData& data, Time when) {
-  if (atomicity_wants(kEvictions) && atomicity_->evicted(line, data, when) == Eviction::kTaken) {
+  if (atomicity_interests_.include(kEvictions) &&
+      atomicity_->evicted(line, data, when) == Eviction::kTaken) {
     return Eviction::kTaken;
   }
-  return ordering_wants(kEvictions) ? ordering_->evicted(line, data, when) : Eviction::kWrite;
+  return ordering_interests_.include(kEvictions) ? ordering_->evicted(line, data, when)
+                                                 : Eviction::kWrite;
 }
 
 void Design::fetch(CoreId core, Line line, Time when, Completion done) {
-  if (atomicity_wants(kFetches) && atomicity_->fetch(core, line, when, done)) return;
-  if (ordering_wants(kFetches) && ordering_->fetch(core, line, when, done)) return;
+  if (atomicity_interests_.include(kFetches) && atomicity_->fetch(core, line, when, done)) return;
+  if (ordering_interests_.include(kFetches) && ordering_->fetch(core, line, when, done)) return;
   backend_->read(line, done);
 }
 
@@ -189,37 +195,31 @@ std::unique_ptr<Recovery> Design::recovery(const trace::TraceFile& trace) const 
   return make_recovery_(*atomicity_, trace);
 }
 
-void Design::format(Image& device) { backend_->parts().format(device); }
-
-void Design::skip_sealing() { backend_->parts().skip_sealing(); }
-
 void Design::observe(HintObserver* hints, WriteObserver* writes) {
   precompute_->observe(hints);
   backend_->observe(writes);
 }
 
-void Design::log_stages(StageLog* stages) { backend_->log_stages(stages); }
-
-void Design::profile(RequestStages* stages) { backend_->profile(stages); }
-
 void Design::require_readable(Line line) { backend_->parts().stored(line, EntryNeed::kTogether); }
 
 void Design::visible(CoreId core, Line line) {
-  if (ordering_wants(kVisibleStores)) ordering_->visible(core, line);
+  if (ordering_interests_.include(kVisibleStores)) ordering_->visible(core, line);
 }
 
 bool Design::may_flush(CoreId core, Line line, Time when, Completion resume) {
-  return !atomicity_wants(kFlushes) || atomicity_->flush(core, line, when, resume);
+  return !atomicity_interests_.include(kFlushes) || atomicity_->flush(core, line, when, resume);
 }
 
 bool Design::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
                    Completion resume) {
-  if (atomicity_wants(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken) return true;
+  if (atomicity_interests_.include(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken)
+    return true;
   return ordering_->flush(core, line, kind, dirty, when, resume);
 }
 
 void Design::non_temporal(CoreId core, Line line, ByteMask bytes, Time when) {
-  if (atomicity_wants(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken) return;
+  if (atomicity_interests_.include(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken)
+    return;
   ordering_->non_temporal(core, line, bytes, when);
 }
 
@@ -229,12 +229,13 @@ bool Design::fence(CoreId core, trace::FenceMeaning meaning, Time when, Completi
 
 bool Design::region_begin(CoreId core, std::uint64_t region, Time when, Completion resume) {
   fences_before_region_[core] = fences_[core];
-  if (ordering_wants(kRegions)) ordering_->region_begin(core, region);
-  return !atomicity_wants(kRegions) || atomicity_->region_begin(core, region, when, resume);
+  if (ordering_interests_.include(kRegions)) ordering_->region_begin(core, region);
+  return !atomicity_interests_.include(kRegions) ||
+         atomicity_->region_begin(core, region, when, resume);
 }
 
 bool Design::fence_regions(CoreId core, Time when, Completion resume) {
-  return !atomicity_wants(kRegions) || atomicity_->fence_regions(core, when, resume);
+  return !atomicity_interests_.include(kRegions) || atomicity_->fence_regions(core, when, resume);
 }
 
 bool Design::context_switch(CoreId core, Time when, Completion resume) {
@@ -246,7 +247,7 @@ bool Design::release(CoreId core, Time when, Completion resume) {
 }
 
 void Design::synchronised(CoreId core, trace::SyncKind kind, Time when) {
-  if (ordering_wants(kSynchronisation)) ordering_->synchronised(core, kind, when);
+  if (ordering_interests_.include(kSynchronisation)) ordering_->synchronised(core, kind, when);
 }
 
 // The rollback ends the region's log, so recovery no longer restores a line that can't be read.
@@ -257,7 +258,7 @@ void Design::restored(CoreId core, std::uint64_t address, std::uint32_t bytes) {
       require_readable(line);
     }
   }
-  if (ordering_wants(kRewind)) ordering_->restored(core, address, bytes);
+  if (ordering_interests_.include(kRewind)) ordering_->restored(core, address, bytes);
 }
 
 void Design::rewound(CoreId core) {
@@ -277,7 +278,7 @@ std::uint32_t Design::hint_instructions() const { return precompute_->hint_instr
 void Design::hint(CoreId core, const Hint& hint, Time when) { precompute_->hint(core, hint, when); }
 
 void Design::evicted_clean(Line line, Time when) {
-  if (atomicity_wants(kCleanEvictions)) atomicity_->evicted_clean(line, when);
+  if (atomicity_interests_.include(kCleanEvictions)) atomicity_->evicted_clean(line, when);
 }
 
 void Design::written_back(CoreId core, Line line, const LineData& data, WriteBack how, Time when) {
@@ -296,18 +297,6 @@ bool Design::may_leave(Line line) const {
   return atomicity_->may_leave(line) && ordering_->may_leave(line);
 }
 
-LineData Design::surviving(Line line) const { return backend_->surviving(line); }
-
-std::optional<LineData> Design::surviving_eviction(Line line, const LineData& data) const {
-  return backend_->parts().evicted(line, data);
-}
-
-SurvivingRegisters Design::registers() const { return backend_->parts().registers(); }
-
-void Design::add_spare_bits(DeviceImage& device) const { backend_->parts().add_spare_bits(device); }
-
 std::string Design::remedy() const { return atomicity_->remedy(); }
-
-std::unique_ptr<ImageDecoder> Design::decoder() const { return backend_->parts().decoder(); }
 
 }  // namespace pmemsim

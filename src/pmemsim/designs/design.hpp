@@ -2,7 +2,9 @@
 // design, and depend on no particular layer. Only this class defines:
 //   - the order in which the layers are called, and their interests;
 //   - the parts of a recording that the design's program keeps;
-//   - pending work, and the state that survives a crash.
+//   - pending work, and the recovery after a crash.
+// The backend's parts define the device's contents before the run, and what survives a crash
+// (designs/backend/backend_parts.hpp).
 //
 //   1  The atomicity layer is called first: a log must have a line's old contents before the
 //      ordering layer may send the line anywhere. The ordering layer doesn't receive a
@@ -15,9 +17,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,16 +35,10 @@ namespace pmemsim {
 class Backend;
 class CachePort;
 class Clock;
-struct DeviceLine;
-using DeviceImage = std::map<Line, DeviceLine>;  // designs/backend/device_image.hpp
 class HintObserver;
-class ImageDecoder;
 class Memory;
 class PmSpace;
 class ProgramEvents;
-class StageLog;
-class RequestStages;
-struct SurvivingRegisters;
 class ThreadControl;
 class WriteObserver;
 
@@ -65,21 +59,15 @@ class Design {
 
   const Promises& promises() const { return promises_; }
   const Lowering& lowering() const { return lowering_; }
-  void format(Image& device);
-  void skip_sealing();
   // Registers observers, before the run: of the outcomes of hints, and of the time that writes
   // spend waiting for the backend's operations.
   void observe(HintObserver* hints, WriteObserver* writes);
-  // Logs the stages of writes, of operations on them and of predictions.
-  void log_stages(StageLog* stages);
-  // Records what requests to PM wait for in the backend, for a profile. Call it before the run.
-  void profile(RequestStages* stages);
   // True if a crash may leave lines that unfinished regions have written unreadable.
   bool may_leave_unreadable() const { return may_leave_unreadable_; }
   // Keeps this line readable after a crash: its metadata entry persists together with its data.
   void require_readable(Line line);
   // True if some layer is interested in some of these calls.
-  bool wants(std::uint32_t interests) const { return (interests_ & interests) != 0; }
+  bool wants(std::uint32_t calls) const { return interests_.include(calls); }
   // True if instructions after a region's end may not execute before region_end() has resumed.
   bool commits_synchronously() const { return commits_synchronously_; }
 
@@ -136,14 +124,8 @@ class Design {
 
   // True if evicted() would return kWrite for the line now.
   bool may_leave(Line line) const;
-  // Returns the contents of the line that a crash now would leave, as recovery reads them.
-  LineData surviving(Line line) const;
-  // Returns the contents that a crash would leave if the caches had just evicted the line with
-  // these data; nothing if the write would stall.
-  std::optional<LineData> surviving_eviction(Line line, const LineData& data) const;
-  // Returns the registers that survive a crash now, besides the bytes of the device.
-  SurvivingRegisters registers() const;
-  void add_spare_bits(DeviceImage& device) const;
+  // Returns the procedure that recovers the image that a crash leaves at the time of each call.
+  std::unique_ptr<Recovery> recovery(const trace::TraceFile& trace) const;
 
   // ---- At the end.
 
@@ -155,13 +137,8 @@ class Design {
   std::string remedy() const;
   void statistics(StatisticsCollector& collector) const;
 
-  // recovery(): returns the procedure that recovers the image that a crash leaves at the time of
-  // each call. decoder(): returns the decoder that must decode the device's contents first; nullptr
-  // if these are the data that programs have written.
-  std::unique_ptr<Recovery> recovery(const trace::TraceFile& trace) const;
-  std::unique_ptr<ImageDecoder> decoder() const;
-
-  // Access to single layers, for inspection.
+  // Access to single layers. Cores and caches don't use them: they call the layers through the
+  // functions above.
   Atomicity& atomicity() { return *atomicity_; }
   const Atomicity& atomicity() const { return *atomicity_; }
   const Ordering& ordering() const { return *ordering_; }
@@ -170,13 +147,6 @@ class Design {
   const Backend& backend() const { return *backend_; }
 
  private:
-  bool ordering_wants(std::uint32_t interest) const {
-    return (ordering_interests_ & interest) != 0;
-  }
-  bool atomicity_wants(std::uint32_t interest) const {
-    return (atomicity_interests_ & interest) != 0;
-  }
-
   const Choice::MakeRecovery make_recovery_;
   const Promises promises_;
   const std::unique_ptr<Ordering> ordering_;
@@ -184,7 +154,7 @@ class Design {
   const bool may_leave_unreadable_;
   const std::unique_ptr<Backend> backend_;
   const std::unique_ptr<Precompute> precompute_;
-  const std::uint32_t ordering_interests_, atomicity_interests_, interests_;
+  const Interests ordering_interests_, atomicity_interests_, interests_;
   const bool commits_synchronously_;
   const Lowering lowering_;
   // By core: number of fences that have reached the head of its store queue, now and at its

@@ -25,6 +25,17 @@ enum Interest : std::uint32_t {
   kWrittenStores = 1u << 14,   // with kAllStores: when stores leave the store queue
 };
 
+// The calls that a layer, or any layer of a design, has requested.
+class Interests {
+ public:
+  constexpr explicit Interests(std::uint32_t calls) : calls_(calls) {}
+  // True if some of these calls are requested.
+  constexpr bool include(std::uint32_t calls) const { return (calls_ & calls) != 0; }
+
+ private:
+  std::uint32_t calls_;
+};
+
 // The handling of a dirty PM line that the shared cache evicts.
 enum class Eviction : std::uint8_t {
   kWrite,  // goes to the controller as a plain write

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pmemsim/common/error.hpp"
+#include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/combination.hpp"
 #include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/memory/memory_statistics.hpp"
@@ -171,10 +172,14 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   }
 }
 
+void Machine::format() { design_.backend().parts().format(pm_.device()); }
+
+void Machine::skip_sealing() { design_.backend().parts().skip_sealing(); }
+
 void Machine::profile(TimeProfile& profile) {
   pm_.profile(&profile.pm());
   dram_.profile(&profile.dram());
-  design_.profile(&profile.pm());
+  design_.backend().profile(&profile.pm());
   for (const auto& core : cores_) {
     core->profile(profile, logical_processor(configuration_, trace_), cores_used_ == 1);
   }
@@ -189,7 +194,7 @@ std::uint64_t Machine::address_offset(std::uint32_t instance) const {
 
 void Machine::log_stages(StageLog* stages) {
   pm_.log_stages(stages);
-  design_.log_stages(stages);
+  design_.backend().log_stages(stages);
   program_events_.log_stages(stages);
 }
 
@@ -312,7 +317,8 @@ Image Machine::image(std::uint64_t begin, std::uint64_t end) const {
     if (address + Image::kPageBytes <= begin || address >= end) return;
     for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
       const Line line = Line::of(address + at);
-      image.write(line, caches_persist ? pm_space_.newest().read(line) : design_.surviving(line));
+      image.write(
+          line, caches_persist ? pm_space_.newest().read(line) : design_.backend().surviving(line));
     }
   });
   return image;

@@ -65,10 +65,10 @@ class Machine {
   // Prepares PM before run(), for callers that check crash images. The device then holds the
   // program's initial contents as the backend would have written them. Times do not depend on this
   // call.
-  void format() { design_.format(pm_.device()); }
+  void format();
   // Skips encryption and hashing of PM contents, for callers that need only times. Call it before
   // run().
-  void skip_sealing() { design_.skip_sealing(); }
+  void skip_sealing();
   // Registers an observer of every change of the contents that would survive a crash. Call it
   // before run().
   void observe(PersistenceObserver* observer) { pm_.observe(observer); }
