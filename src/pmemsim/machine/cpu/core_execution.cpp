@@ -67,12 +67,13 @@ void Core::wait_is_over(std::uint32_t index, Slot until, Cause cause) {
   Entry& waiting = entry(index);
   waiting.wait = until - waiting.ready;
   waiting.wait_cause = cause;
-  const auto [fence, commit, stores] = store_head_.behind(waiting.object, waiting.ready, until);
+  const Synchronisation::Release& release = synchronisation_.latest_release(waiting.object);
+  const auto [fence, commit, stores] = waits_behind(release, waiting.ready, until);
   waiting.behind_fence = fence;
   waiting.behind_commit = commit;
   waiting.behind_stores = stores;
   if (profile_ == nullptr) return;
-  const auto& [queue, released] = synchronisation_.latest_release(waiting.object);
+  const auto& [queue, released] = release;
   profile_->waited_for_thread(index, waiting.ready, until,
                               queue == nullptr ? nullptr : queue->profile(), released);
 }
@@ -279,10 +280,10 @@ void Core::start_acquire(Entry& oldest) {
 void Core::acquire_due(std::uint64_t index, Time now) {
   if (!window_.in_flight(static_cast<std::uint32_t>(index))) return;
   const Entry& lock = entry(static_cast<std::uint32_t>(index));
-  const bool again = store_head_.has_ever_acquired(lock.synchronisation);
-  if (again ||
-      store_head_.acquire(static_cast<trace::SyncKind>(lock.detail), lock.address, lock.object,
-                          lock.version, completion<&Core::acquired>(*this, index))) {
+  const bool again = store_head_.acquisitions().has_ever_acquired(lock.synchronisation);
+  if (again || store_head_.acquisitions().acquire(static_cast<trace::SyncKind>(lock.detail),
+                                                  lock.address, lock.object, lock.version,
+                                                  completion<&Core::acquired>(*this, index))) {
     acquired(index, now);
   }
 }
@@ -295,8 +296,9 @@ void Core::acquired(std::uint64_t index, Time now) {
   if (slot > lock.ready + 1) {
     wait_is_over(static_cast<std::uint32_t>(index), slot, cause_of(kind));
   }
-  lock.ready = slot + store_head_.lock_latency(kind);
-  store_head_.acquired_early({lock.store, lock.address, kind}, lock.synchronisation, slot);
+  lock.ready = slot + store_head_.acquisitions().lock_latency(kind);
+  store_head_.acquisitions().acquired(lock.synchronisation);
+  store_head_.acquired_early({lock.store, lock.address, kind}, slot);
   acquiring_ = Acquiring::kLine;
   write_lock();
   advance();
@@ -331,7 +333,7 @@ void Core::account_for(const Entry& oldest, Slot from, Slot until) {
     left -= part;
   };
   if (oldest.kind == Kind::kSerial) {
-    const StoreQueueHead::Waits waits = store_head_.waits(from, until);
+    const RecentWaits::ByCause waits = store_head_.waits().by_cause(from, until);
     for (const Cause cause : {Cause::kFence, Cause::kLock, Cause::kCondition, Cause::kBarrier,
                               Cause::kJoin, Cause::kOrder, Cause::kCommit}) {
       add(cause, waits[static_cast<std::size_t>(cause)], &CoreProfile::charge_queue, from, until);

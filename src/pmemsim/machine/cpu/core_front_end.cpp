@@ -122,7 +122,7 @@ void Core::finish() {
   account_.add(Cause::kBase, instructions_without_entry_);
   retire_ += instructions_without_entry_;
   if (drained <= retire_) return;
-  const Slot fence = store_head_.overlap(retire_, drained, Cause::kFence);
+  const Slot fence = store_head_.waits().of(Cause::kFence, retire_, drained);
   account_.add(Cause::kFence, fence);
   account_.add(Cause::kStoreQueue, drained - retire_ - fence);
   retire_ = drained;
@@ -134,7 +134,7 @@ void Core::profile_end(Slot drained) {
   profile_->charge_rest(instructions_without_entry_, front_end());
   const Slot retired = retire_ + instructions_without_entry_;
   if (drained <= retired) return;
-  const Slot fence = store_head_.overlap(retired, drained, Cause::kFence);
+  const Slot fence = store_head_.waits().of(Cause::kFence, retired, drained);
   profile_->charge_queue(Cause::kFence, fence, retired, drained);
   profile_->charge_queue(Cause::kStoreQueue, drained - retired - fence, retired, drained);
 }
@@ -368,7 +368,7 @@ void Core::wait_for_store_entries(std::uint32_t stores) {
   if (profile_ != nullptr) {
     profile_->delayed_by_store(stores_.freed_by(stores), dispatch_, free, window_.tail());
   }
-  const Slot fence = store_head_.overlap(dispatch_, free, Cause::kFence);
+  const Slot fence = store_head_.waits().of(Cause::kFence, dispatch_, free);
   delay_dispatch(free, 2 * fence >= free - dispatch_ ? Cause::kFence : Cause::kStoreQueue);
 }
 

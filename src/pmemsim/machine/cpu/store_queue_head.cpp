@@ -10,10 +10,45 @@
 namespace pmemsim {
 namespace {
 
-constexpr unsigned kObjectShift = 32;
-constexpr unsigned kKindShift = 60;
-static_assert(trace::kMaxSyncObjects <= 1u << (kKindShift - kObjectShift));
-static_assert(static_cast<unsigned>(trace::SyncKind::kSemaphorePost) < 1u << (64 - kKindShift));
+// Makes the entry wait; it continues at `step` when it is resumed. Always returns false.
+bool wait(StoreEntry& head, Step step) {
+  head.step = step;
+  head.waits = true;
+  return false;
+}
+
+// True if the entry has acquired its lock, although it is still in the queue.
+bool has_acquired(const StoreEntry& head) {
+  const bool acquires =
+      head.kind == StoreKind::kAcquire || head.lock_role == trace::LockRole::kTakes;
+  return acquires && head.step >= Step::kAcquired && !(head.step == Step::kAcquired && head.waits);
+}
+
+// Returns the stage of a flush or fence that leaves the queue.
+StageEvent persist_stage(const StoreEntry& head, CoreId core, const Clock& clock, Slot left) {
+  return {.stage = head.kind == StoreKind::kFlush ? Stage::kFlush : Stage::kFence,
+          .detail = static_cast<std::uint8_t>(head.purpose),
+          .unit = core,
+          .part = head.site,
+          .id = head.region,
+          .line = Line::of(head.address),
+          .at = {clock.time(head.eligible), clock.time(head.waiting_since), clock.time(left)}};
+}
+
+// Returns the stage of a store that becomes visible. `drained`: when the queue's last entry left,
+// or the layers allowed this store.
+StageEvent store_stage(const StoreEntry& head, CoreId core, const Clock& clock, Slot drained,
+                       Slot visible) {
+  const Slot end = std::max(head.eligible, visible);
+  return {.stage = Stage::kStore,
+          .detail = static_cast<std::uint8_t>(head.purpose),
+          .unit = core,
+          .part = head.site,
+          .id = head.region,
+          .line = Line::of(head.address),
+          .at = {clock.time(head.eligible), clock.time(std::clamp(drained, head.eligible, end)),
+                 clock.time(end)}};
+}
 
 }  // namespace
 
@@ -34,20 +69,20 @@ StoreQueueHead::StoreQueueHead(const Parts& parts, Owner& owner, const Clock& cl
       statistics_(statistics),
       clock_(clock),
       id_(id),
-      lock_order_(lock_order),
       clwb_evicts_(parameters.clwb_evicts),
       one_store_at_a_time_(parameters.one_store_at_a_time),
       faults_(parameters.faults),
       cycle_(clock.cycle()),
       locked_latency_(clock.slots(parameters.locked_latency)),
       flush_interval_(clock.slots(parameters.flush_interval)),
-      lock_latency_(clock.slots(parts.design.lock_latency())),
       ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd ||
                         parts.design.commits_synchronously()),
       rewinds_(parts.design.wants(kRewind)),
       reports_stores_(parts.design.wants(kWrittenStores)),
       writes_at_once_(!one_store_at_a_time_ && !port.present() && !reports_stores_),
-      stores_(parameters.store_queue_entries) {}
+      stores_(parameters.store_queue_entries),
+      acquisitions_(parts.queue, parts.synchronisation, parts.design, clock, id, lock_order, *this),
+      draining_regions_(clock, statistics) {}
 
 void StoreQueueHead::drain() {
   if (draining_) return;
@@ -56,7 +91,7 @@ void StoreQueueHead::drain() {
     StoreEntry& head = stores_.front();
     if (head.eligible == kUnknownSlot) break;
     Slot slot = std::max(head.eligible, drained_);
-    notify_early_acquisitions(slot);
+    acquisitions_.notify_until(stores_.head(), slot);
     // A store that the layers have allowed only waits for its line.
     const bool only_its_line = head.kind == StoreKind::kStore && head.step == Step::kAllowed;
     if (head.step != Step::kArrived && !only_its_line) {
@@ -70,33 +105,11 @@ void StoreQueueHead::drain() {
     const std::uint32_t rob = head.rob;
     if (head.ends_region) program_events_.region_durable(id_, head.region, clock_.time(slot));
     stores_.pop(slot);
-    while (!draining_regions_.empty() && draining_regions_.front().until <= stores_.head()) {
-      count_drained_region(draining_regions_.front().began, slot);
-      draining_regions_.pop_front();
-    }
+    draining_regions_.drained(stores_.head(), slot);
     if (serialising) owner_.left_store_queue(rob, slot);
   }
   draining_ = false;
   owner_.drain_stopped();
-}
-
-void StoreQueueHead::region_retired(std::uint64_t until, Slot began, Slot slot) {
-  if (stores_.head() >= until) {
-    count_drained_region(began, slot);
-  } else {
-    draining_regions_.push_back({until, began});
-  }
-}
-
-void StoreQueueHead::count_drained_region(Slot began, Slot slot) {
-  statistics_.drained_region_time += clock_.time(slot) - clock_.time(began);
-}
-
-void StoreQueueHead::acquired_early(const EarlyAcquisition& acquisition, std::uint32_t number,
-                                    Slot slot) {
-  ever_acquired_ = std::max(ever_acquired_, number);
-  early_acquisitions_.push_back(acquisition);
-  notify_early_acquisitions(slot);
 }
 
 void StoreQueueHead::resume_drain(std::uint64_t number, Time now) {
@@ -107,14 +120,7 @@ void StoreQueueHead::resume_drain(std::uint64_t number, Time now) {
   owner_.drain_resumed();
 }
 
-// Makes the entry wait; it continues at `step` when it is resumed. Always returns false.
-bool StoreQueueHead::wait(StoreEntry& head, Step step) {
-  head.step = step;
-  head.waits = true;
-  return false;
-}
-
-// Does the same for an entry that the atomicity layer delays from `slot` on.
+// Makes the entry wait, which the atomicity layer delays from `slot` on. Always returns false.
 bool StoreQueueHead::wait_for_log(StoreEntry& head, Step step, Slot slot) {
   if (profile_ != nullptr) profile_->log_delays_head(slot);
   return wait(head, step);
@@ -267,7 +273,9 @@ void StoreQueueHead::apply(const StoreEntry& head, Slot slot) {
       pm_space_.newest().write(head.address, head.value.data(), head.size);
     }
     program_events_.stored(Line::of(head.address), head.site);
-    if (StageLog* const stages = program_events_.stages()) log_store(*stages, head, slot);
+    if (StageLog* const stages = program_events_.stages()) {
+      stages->add(store_stage(head, id_, clock_, drained_, slot));
+    }
     design_.visible(id_, Line::of(head.address));
   }
 }
@@ -306,34 +314,12 @@ bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
   } else {
     count_wait(head, slot, Cause::kFence);
   }
-  if (StageLog* const stages = program_events_.stages()) log_persist(*stages, head, slot);
+  StageLog* const stages = program_events_.stages();
+  if (stages != nullptr && (head.kind != StoreKind::kFlush || pm_space_.contains(head.address))) {
+    stages->add(persist_stage(head, id_, clock_, slot));
+  }
   slot += cycle_;
   return true;
-}
-
-void StoreQueueHead::log_persist(StageLog& stages, const StoreEntry& head, Slot left) const {
-  const bool flush = head.kind == StoreKind::kFlush;
-  if (flush && !pm_space_.contains(head.address)) return;
-  stages.add(
-      {.stage = flush ? Stage::kFlush : Stage::kFence,
-       .detail = static_cast<std::uint8_t>(head.purpose),
-       .unit = id_,
-       .part = head.site,
-       .id = head.region,
-       .line = Line::of(head.address),
-       .at = {clock_.time(head.eligible), clock_.time(head.waiting_since), clock_.time(left)}});
-}
-
-void StoreQueueHead::log_store(StageLog& stages, const StoreEntry& head, Slot visible) const {
-  const Slot allowed = std::clamp(drained_, head.eligible, std::max(head.eligible, visible));
-  stages.add({.stage = Stage::kStore,
-              .detail = static_cast<std::uint8_t>(head.purpose),
-              .unit = id_,
-              .part = head.site,
-              .id = head.region,
-              .line = Line::of(head.address),
-              .at = {clock_.time(head.eligible), clock_.time(allowed),
-                     clock_.time(std::max(head.eligible, visible))}});
 }
 
 // True if the flush may leave. A design with a log may delay it until it is safe.
@@ -415,7 +401,7 @@ bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
 
 bool StoreQueueHead::is_next_in_order(const StoreEntry& atomic) {
   if (atomic.lock_role == trace::LockRole::kTakes) {
-    return atomic.synchronisation <= ever_acquired_ ||
+    return acquisitions_.has_ever_acquired(atomic.synchronisation) ||
            synchronisation_.acquire(trace::SyncKind::kMutexLock, atomic.object, atomic.version,
                                     resume_of_head());
   }
@@ -428,43 +414,17 @@ bool StoreQueueHead::is_next_in_order(const StoreEntry& atomic) {
 void StoreQueueHead::complete_atomic_write(const StoreEntry& atomic, Slot slot) {
   switch (atomic.lock_role) {
     case trace::LockRole::kNone:
-      release_later(atomic, slot);
+      acquisitions_.release(atomic, slot);
       return;
     case trace::LockRole::kGivesBack:
-      publish_release(atomic, slot);
+      acquisitions_.release_once(atomic, slot);
       return;
     case trace::LockRole::kTakes:
-      ever_acquired_ = std::max(ever_acquired_, atomic.synchronisation);
+      acquisitions_.acquired(atomic.synchronisation);
       return;
     case trace::LockRole::kOther:
       return;
   }
-}
-
-// The companion of a write lock matters only if the recorded order of locks applies.
-bool StoreQueueHead::acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
-                             std::uint32_t version, Completion resume) {
-  if (lock_order_ == LockOrder::kSimulated && trace::is_companion(kind, address)) return true;
-  return synchronisation_.acquire(kind, object, version, resume);
-}
-
-void StoreQueueHead::notify_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
-  const bool obtained = kind != trace::SyncKind::kWriteLock || trace::is_companion(kind, address);
-  if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
-}
-
-void StoreQueueHead::notify_waiting_acquisitions(Slot slot) {
-  while (!early_acquisitions_.empty() && early_acquisitions_.front().store <= stores_.head()) {
-    const EarlyAcquisition acquired = early_acquisitions_.front();
-    early_acquisitions_.pop_front();
-    notify_acquisition(acquired.kind, acquired.address, slot);
-  }
-}
-
-// Performs a release only once, even if its region is rolled back afterwards and executes again.
-void StoreQueueHead::publish_release(const StoreEntry& head, Slot slot) {
-  if (head.synchronisation > ever_released_) release_later(head, slot);
-  ever_released_ = std::max(ever_released_, head.synchronisation);
 }
 
 bool StoreQueueHead::drain_acquire(StoreEntry& head, Slot& slot) {
@@ -473,8 +433,8 @@ bool StoreQueueHead::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.step == Step::kInTime) {
     empty_buffers(slot);
     head.waiting_since = slot;
-    if (head.synchronisation > ever_acquired_ &&
-        !acquire(kind, head.address, head.object, head.version, resume_of_head())) {
+    if (!acquisitions_.has_ever_acquired(head.synchronisation) &&
+        !acquisitions_.acquire(kind, head.address, head.object, head.version, resume_of_head())) {
       return wait(head, Step::kAcquired);
     }
     head.step = Step::kAcquired;
@@ -482,21 +442,15 @@ bool StoreQueueHead::drain_acquire(StoreEntry& head, Slot& slot) {
   if (head.waiting_since != kUnknownSlot) {
     count_acquisition(head, slot, cause_of(kind));
     head.waiting_since = kUnknownSlot;
-    notify_acquisition(kind, head.address, slot);
-    slot += lock_latency(kind);
+    acquisitions_.notify_acquisition(kind, head.address, slot);
+    slot += acquisitions_.lock_latency(kind);
   }
   if (head.address != 0) {
     if (!may_write(head, slot)) return false;
     slot += locked_latency_;
   }
-  ever_acquired_ = std::max(ever_acquired_, head.synchronisation);
+  acquisitions_.acquired(head.synchronisation);
   return true;
-}
-
-bool StoreQueueHead::has_acquired(const StoreEntry& head) {
-  const bool acquires =
-      head.kind == StoreKind::kAcquire || head.lock_role == trace::LockRole::kTakes;
-  return acquires && head.step >= Step::kAcquired && !(head.step == Step::kAcquired && head.waits);
 }
 
 // True if the entry may pass its release on to other threads. A layer that orders stores may delay
@@ -527,38 +481,8 @@ bool StoreQueueHead::drain_release(StoreEntry& head, Slot& slot) {
     if (head.serialising) slot += locked_latency_;
   }
   design_.synchronised(id_, static_cast<trace::SyncKind>(head.detail), clock_.time(slot));
-  publish_release(head, slot);
+  acquisitions_.release_once(head, slot);
   return true;
-}
-
-namespace {
-
-// Returns the recorded kind for locks, conditions and semaphores. All other releases, such as those
-// of atomic variables, only raise their version.
-trace::SyncKind kind_of_release(const StoreEntry& head) {
-  if (head.lock_role == trace::LockRole::kGivesBack) return trace::SyncKind::kMutexUnlock;
-  const auto recorded = static_cast<trace::SyncKind>(head.detail);
-  const bool needed = trace::is_unlock(recorded) || recorded == trace::SyncKind::kConditionSignal ||
-                      recorded == trace::SyncKind::kSemaphorePost;
-  return head.kind == StoreKind::kRelease && needed ? recorded : trace::SyncKind::kSignal;
-}
-
-}  // namespace
-
-void StoreQueueHead::release_later(const StoreEntry& head, Slot slot) {
-  const trace::SyncKind kind = kind_of_release(head);
-  synchronisation_.will_release(kind, head.object, {this, head.eligible});
-  const std::uint64_t packed = (static_cast<std::uint64_t>(kind) << kKindShift) |
-                               (std::uint64_t{head.object} << kObjectShift) | head.version;
-  queue_.schedule(queue_.now_or_later(clock_.time(slot)), Phase::kCore,
-                  completion<&StoreQueueHead::release_now>(*this, packed));
-}
-
-void StoreQueueHead::release_now(std::uint64_t packed, Time now) {
-  constexpr std::uint64_t kObjectMask = (std::uint64_t{1} << (kKindShift - kObjectShift)) - 1;
-  synchronisation_.release(static_cast<trace::SyncKind>(packed >> kKindShift),
-                           static_cast<std::uint32_t>((packed >> kObjectShift) & kObjectMask),
-                           static_cast<std::uint32_t>(packed), now);
 }
 
 bool StoreQueueHead::drain_region(StoreEntry& head, Slot& slot) {
@@ -625,14 +549,15 @@ void StoreQueueHead::count_wait(Slot from, Slot until, Cause cause) {
                  .unit = id_,
                  .at = {clock_.time(from), clock_.time(until)}});
   }
-  waits_[next_wait_++ % waits_.size()] = {from, until, cause};
+  waits_.add(from, until, cause);
 }
 
 // Counts a wait for a release. The order of its parts doesn't matter.
 void StoreQueueHead::count_acquisition(const StoreEntry& head, Slot until, Cause cause) {
-  const Behind parts = behind(head.object, head.waiting_since, until);
+  const Synchronisation::Release& release = synchronisation_.latest_release(head.object);
+  const RecentWaits::Parts parts = waits_behind(release, head.waiting_since, until);
   if (profile_ != nullptr) {
-    const auto& [queue, released] = synchronisation_.latest_release(head.object);
+    const auto& [queue, released] = release;
     profile_->acquired_at_head(head.number, head.waiting_since, until, cause,
                                queue == nullptr ? nullptr : queue->profile(), released);
   }
@@ -647,31 +572,10 @@ void StoreQueueHead::count_acquisition(const StoreEntry& head, Slot until, Cause
   count(until - from, cause);
 }
 
-StoreQueueHead::Behind StoreQueueHead::behind(std::uint32_t object, Slot from, Slot until) const {
-  const auto& [queue, retired] = synchronisation_.latest_release(object);
-  const Slot begin = std::max(from, retired);
-  if (queue == nullptr || begin >= until) return {};
-  const Slot fence = queue->overlap(begin, until, Cause::kFence);
-  const Slot commit = queue->overlap(begin, until, Cause::kCommit);
-  return {fence, commit, until - begin - fence - commit};
-}
-
-StoreQueueHead::Waits StoreQueueHead::waits(Slot from, Slot until) const {
-  Waits sums{};
-  for (const Wait& wait : waits_) {
-    const Slot part = std::min(until, wait.until) - std::max(from, wait.from);
-    if (part > 0) sums[static_cast<std::size_t>(wait.cause)] += part;
-  }
-  return sums;
-}
-
-Slot StoreQueueHead::overlap(Slot from, Slot until, Cause cause) const {
-  Slot sum = 0;
-  for (const Wait& wait : waits_) {
-    if (wait.cause != cause) continue;
-    sum += std::max<Slot>(std::min(until, wait.until) - std::max(from, wait.from), 0);
-  }
-  return sum;
+RecentWaits::Parts waits_behind(const Synchronisation::Release& release, Slot from, Slot until) {
+  const Slot begin = std::max(from, release.retired);
+  if (release.queue == nullptr || begin >= until) return {};
+  return release.queue->waits().parts(begin, until);
 }
 
 // Cancels the head's wait. A lock that the head has acquired stays acquired, although the entry has
@@ -683,7 +587,7 @@ void StoreQueueHead::clear_wait() {
     case StoreKind::kAcquire:
     case StoreKind::kAtomicStore:
     case StoreKind::kLocked:
-      if (has_acquired(head)) ever_acquired_ = std::max(ever_acquired_, head.synchronisation);
+      if (has_acquired(head)) acquisitions_.acquired(head.synchronisation);
       synchronisation_.forget(head.object, resume_of_head());
       return;
     default:
@@ -738,7 +642,7 @@ void StoreQueueHead::roll_back(Slot restart) {
   speculative_stores_.roll_back(id_, notify);
   stores_.forget(restart);
   region_in_effect_ = 0;
-  early_acquisitions_.clear();
+  acquisitions_.forget_notifications();
   draining_regions_.clear();
 }
 

@@ -6,9 +6,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <deque>
 #include <string>
 
 #include "pmemsim/common/clock.hpp"
@@ -21,10 +19,13 @@
 #include "pmemsim/machine/cpu/core_statistics.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
 #include "pmemsim/machine/cpu/data_port.hpp"
+#include "pmemsim/machine/cpu/draining_regions.hpp"
 #include "pmemsim/machine/cpu/miss_registers.hpp"
+#include "pmemsim/machine/cpu/recent_waits.hpp"
 #include "pmemsim/machine/cpu/speculative_stores.hpp"
 #include "pmemsim/machine/cpu/store_queue.hpp"
 #include "pmemsim/machine/cpu/synchronisation.hpp"
+#include "pmemsim/machine/cpu/thread_synchronisation.hpp"
 
 namespace pmemsim {
 
@@ -58,14 +59,6 @@ class StoreQueueHead {
     const ProgramEvents& program_events;
     SpeculativeStores& speculative_stores;
   };
-  // A lock that was acquired before older stores had left the store queue. The layers are notified
-  // of the acquisition after these stores, in program order.
-  struct EarlyAcquisition {
-    std::uint64_t store;  // number of the first store after it
-    std::uint64_t address;
-    trace::SyncKind kind;
-  };
-
   StoreQueueHead(const Parts& parts, Owner& owner, const Clock& clock,
                  const CoreParameters& parameters, CoreId id, LockOrder lock_order,
                  MissRegisters& misses, DataPort& port, CoreStatistics& statistics);
@@ -91,7 +84,7 @@ class StoreQueueHead {
   // and whose value was known at `data_ready`. Returns false, without any effect, if the store has
   // to wait in the queue.
   bool write_at_once(std::uint64_t address, std::uint32_t size, Slot eligible, Slot data_ready) {
-    if (!writes_at_once_ || !stores_.empty() || !early_acquisitions_.empty() ||
+    if (!writes_at_once_ || !stores_.empty() || acquisitions_.notifications_wait() ||
         pm_space_.contains(address)) {
       return false;
     }
@@ -107,30 +100,18 @@ class StoreQueueHead {
   void empty_buffers(Slot slot);
   // Records that a region has retired at `slot`. `until` is the number of the first store after the
   // region.
-  void region_retired(std::uint64_t until, Slot began, Slot slot);
-  // Returns how much of an interval the head spent waiting for each cause, or for one of them. The
-  // result separates waits for a fence from waits for a free entry.
-  using Waits = std::array<Slot, kCauses>;
-  Waits waits(Slot from, Slot until) const;
-  Slot overlap(Slot from, Slot until, Cause cause) const;
+  void region_retired(std::uint64_t until, Slot began, Slot slot) {
+    draining_regions_.add(until, began);
+    draining_regions_.drained(stores_.head(), slot);
+  }
+  const RecentWaits& waits() const { return waits_; }
 
-  // The part of a wait for a release after the release had retired, by what was at the head of its
-  // core's store queue: a fence, a region's begin or end, or other stores.
-  struct Behind {
-    Slot fence = 0, commit = 0, stores = 0;
-  };
-  // Returns these parts of an interval in which a core has waited for the object.
-  Behind behind(std::uint32_t object, Slot from, Slot until) const;
-
-  // Acquires a lock or another object. Returns false if the operation has to wait; `resume` is
-  // called later.
-  bool acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
-               std::uint32_t version, Completion resume);
-  // Records that the acquisition of this number has taken effect outside the queue.
-  void acquired_early(const EarlyAcquisition& acquisition, std::uint32_t number, Slot slot);
-  // True if the acquisition of this number took effect before its thread was rolled back.
-  bool has_ever_acquired(std::uint32_t number) const { return number <= ever_acquired_; }
-  Slot lock_latency(trace::SyncKind kind) const { return trace::is_lock(kind) ? lock_latency_ : 0; }
+  ThreadSynchronisation& acquisitions() { return acquisitions_; }
+  // Records an acquisition that has taken effect outside the queue.
+  void acquired_early(const ThreadSynchronisation::EarlyAcquisition& acquisition, Slot slot) {
+    acquisitions_.notify_later(acquisition);
+    acquisitions_.notify_until(stores_.head(), slot);
+  }
 
   // Rolls the thread back to the beginning of its region: discards all entries of the queue.
   void roll_back(Slot restart);
@@ -150,9 +131,7 @@ class StoreQueueHead {
   bool is_next_in_order(const StoreEntry& atomic);
   void complete_atomic_write(const StoreEntry& atomic, Slot slot);
   bool drain_acquire(StoreEntry& entry, Slot& slot);
-  void notify_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
   bool may_release(StoreEntry& entry, Slot& slot);
-  void publish_release(const StoreEntry& entry, Slot slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
   bool ask_design(StoreEntry& entry, Time when);
@@ -163,27 +142,16 @@ class StoreQueueHead {
   void region_takes_effect(const StoreEntry& entry);
   bool notify_layers(StoreEntry& entry, Slot& slot);
   void apply(const StoreEntry& entry, Slot slot);
-  void log_persist(StageLog& stages, const StoreEntry& entry, Slot left) const;
-  void log_store(StageLog& stages, const StoreEntry& entry, Slot visible) const;
-  static bool wait(StoreEntry& entry, Step step);
   bool at_time(StoreEntry& entry, Step step, Slot slot);
   void resume_drain(std::uint64_t number, Time now);
   Completion resume_of_head() {
     return completion<&StoreQueueHead::resume_drain>(*this, stores_.head());
   }
-  void release_later(const StoreEntry& entry, Slot slot);
-  void release_now(std::uint64_t packed, Time now);
   void count_wait(const StoreEntry& entry, Slot until, Cause cause);
   void count_wait(Slot from, Slot until, Cause cause);
   bool wait_for_log(StoreEntry& entry, Step step, Slot slot);
   void count_acquisition(const StoreEntry& entry, Slot until, Cause cause);
-  void notify_early_acquisitions(Slot slot) {
-    if (!early_acquisitions_.empty()) notify_waiting_acquisitions(slot);
-  }
-  void notify_waiting_acquisitions(Slot slot);
-  void count_drained_region(Slot began, Slot slot);
   void clear_wait();
-  static bool has_acquired(const StoreEntry& head);
 
   EventQueue& queue_;
   Hierarchy& hierarchy_;
@@ -199,10 +167,9 @@ class StoreQueueHead {
   CoreStatistics& statistics_;
   const Clock clock_;
   const CoreId id_;
-  const LockOrder lock_order_;
   const bool clwb_evicts_, one_store_at_a_time_;
   const CoreFaults faults_;
-  const Slot cycle_, locked_latency_, flush_interval_, lock_latency_;
+  const Slot cycle_, locked_latency_, flush_interval_;
   const bool ends_are_durable_;  // regions are durable at their end, without notification
   const bool rewinds_;           // true if the design may roll back regions
   const bool reports_stores_;    // true if a layer has requested kWrittenStores
@@ -216,23 +183,13 @@ class StoreQueueHead {
   Slot next_flush_ = 0;  // the earliest time of the next flush
   bool draining_ = false;
   std::uint64_t region_in_effect_ = 0;  // region whose begin, but not end, has left; 0: no region
-  // Numbers of the last acquisition and the last release that ever took effect. After a rollback
-  // the thread executes operations up to these numbers again, which then have no effect.
-  std::uint32_t ever_acquired_ = 0, ever_released_ = 0;
-  std::deque<EarlyAcquisition> early_acquisitions_;
-  // A region whose end has retired while some of its stores are still in the queue.
-  struct DrainingRegion {
-    std::uint64_t until;  // number of the first store after the region
-    Slot began;
-  };
-  std::deque<DrainingRegion> draining_regions_;
-  // Recent waits of the head.
-  struct Wait {
-    Slot from = 0, until = 0;
-    Cause cause = Cause::kStoreQueue;
-  };
-  std::array<Wait, 16> waits_{};
-  std::size_t next_wait_ = 0;
+  ThreadSynchronisation acquisitions_;
+  DrainingRegions draining_regions_;
+  RecentWaits waits_;
 };
+
+// Returns the parts of a wait for a release after the release had retired, by what was at the head
+// of its core's store queue.
+RecentWaits::Parts waits_behind(const Synchronisation::Release& release, Slot from, Slot until);
 
 }  // namespace pmemsim
