@@ -209,6 +209,8 @@ _UNDECIDED = {
     "sequence": "the word is the sequence word of a seqlock, which recovery may reset",
     "unseen_path": "the program may handle the data of that order on a path that it has not run",
     "unreferenced": "no pointer or offset in PM leads to the memory, which may have been freed",
+    "redo_log": "a redo log may have the data, which recovery stores again",
+    "free_list": "the store may link free memory, which recovery links again",
     "file": "the reply goes to a file, a terminal, or standard output or error",
     "own_store": "the thread has stored data, but the reply may not promise that they are durable",
     "undo_log": "the thread may have logged former data, which recovery restores",

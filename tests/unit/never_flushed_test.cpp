@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "checked_trace.hpp"
@@ -397,6 +399,261 @@ TEST(Unreferenced, OffsetOfMemoryNotYetStoredToLeadsNowhere) {
   trace.store(trace.second, kBetween, 7);
   trace.store(trace.second, kBetween + 64, 7);
   EXPECT_EQ(trace.check(), kReported);
+}
+
+// ---- N8: home locations of a redo log
+
+Found without_costs(Found found) {
+  std::erase_if(found, [](const std::string& each) { return each.starts_with("useless-"); });
+  return found;
+}
+
+// A log at kOther whose entries are a number and a value, and home locations at kLine. `stride` is
+// the distance of homes in bytes; numbers are `base` + `step` * i.
+struct LoggedHomes : CheckedTrace {
+  std::uint64_t base = kLine, step = 64;
+
+  explicit LoggedHomes(std::uint64_t b = kLine, std::uint64_t s = 64) : base(b), step(s) {}
+
+  void append(std::uint64_t i, std::uint64_t value, bool flushed = true) {
+    const std::uint64_t entry = kOther + 64 + 16 * used_++;
+    store(number_, entry, base + step * i);
+    store(value_, entry + 8, value);
+    if (flushed) clwb(entry);
+    store(count_, kOther, used_);
+    clwb(kOther);
+    sfence();
+  }
+  void apply(std::uint64_t i, std::uint64_t value) { store(second, home(i), value); }
+  void update(std::uint64_t i, std::uint64_t value) {
+    append(i, value);
+    apply(i, value);
+  }
+  void clear() {
+    used_ = 0;
+    store(clear_, kOther, 0);
+    clwb(kOther);
+    sfence();
+  }
+  void checkpoint(std::uint64_t homes) {
+    for (std::uint64_t i = 0; i < homes; ++i) clwb(home(i));
+    sfence();
+    clear();
+  }
+  static std::uint64_t home(std::uint64_t i) { return kLine + 64 * i; }
+
+ private:
+  const std::uint32_t number_ = at(70, SiteKind::kStore, 8);
+  const std::uint32_t value_ = at(71, SiteKind::kStore, 8);
+  const std::uint32_t count_ = at(72, SiteKind::kStore, 8);
+  const std::uint32_t clear_ = at(73, SiteKind::kStore, 8);
+  std::uint64_t used_ = 0;
+};
+const Found kRedoLogged{"never-flushed:redo_log 11 x4"}, kNotRedoLogged{"never-flushed 11 x4"};
+
+TEST(RedoLogNote, HomesOfPersistentEntriesAreNotes) {
+  // Addresses, offsets in the PM region, and indices
+  for (const auto& [base, step] : {std::pair{kLine, std::uint64_t{64}},
+                                   {kLine - kPmBase, std::uint64_t{64}},
+                                   {std::uint64_t{5}, std::uint64_t{1}}}) {
+    LoggedHomes trace(base, step);
+    for (std::uint64_t i = 0; i < 4; ++i) trace.update(i, 900 + i);
+    EXPECT_EQ(trace.check(), kRedoLogged) << base;
+  }
+}
+
+TEST(RedoLogNote, HomesThatNoEntryDeterminesAreReported) {
+  LoggedHomes trace(3, 0);  // the same number in all entries
+  for (std::uint64_t i = 0; i < 4; ++i) trace.update(i, 900 + i);
+  EXPECT_EQ(trace.check(), kNotRedoLogged);
+  LoggedHomes two_indices(5, 1);
+  for (std::uint64_t i = 0; i < 4; ++i) two_indices.update(i % 2, 900 + i);
+  EXPECT_EQ(two_indices.check(), Found{"never-flushed 11 x2"});
+}
+
+TEST(RedoLogNote, HomeIsReportedIfItsEntryIsNotPersistentBefore) {
+  LoggedHomes late;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    late.apply(i, 900 + i);
+    late.append(i, 900 + i);
+  }
+  EXPECT_EQ(late.check(), kNotRedoLogged);
+  LoggedHomes unflushed;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    unflushed.append(i, 900 + i, false);
+    unflushed.apply(i, 900 + i);
+  }
+  const Found found = unflushed.check();
+  EXPECT_EQ(found.front(), "never-flushed 11 x4");
+  EXPECT_EQ(found.size(), 3);  // also the entries
+}
+
+TEST(RedoLogNote, OtherValueThanTheLoggedOneIsReported) {
+  LoggedHomes trace;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    trace.append(i, 900 + i);
+    trace.apply(i, 800 + i);
+  }
+  EXPECT_EQ(trace.check(), kNotRedoLogged);
+}
+
+TEST(RedoLogNote, HomesThatAreNotFlushedBeforeTheLogIsClearedAreReported) {
+  for (const bool flushes : {true, false}) {
+    LoggedHomes trace;
+    for (std::uint64_t i = 0; i < 4; ++i) trace.update(i, 900 + i);
+    trace.checkpoint(flushes ? 4 : 0);
+    EXPECT_EQ(without_costs(trace.check()), flushes ? Found{} : kNotRedoLogged);
+    for (std::uint64_t i = 0; i < 4; ++i) trace.update(4 + i, 800 + i);
+    EXPECT_EQ(without_costs(trace.check()), flushes ? kRedoLogged : Found{"never-flushed 11 x8"});
+  }
+}
+
+TEST(RedoLogNote, EntryThatIsOverwrittenIsNoCopy) {
+  LoggedHomes trace;
+  for (std::uint64_t i = 0; i < 4; ++i) trace.update(i, 900 + i);
+  trace.store(trace.at(70, SiteKind::kStore, 8), kOther + 64 + 8, 3);
+  trace.clwb(kOther + 64);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), kNotRedoLogged);
+}
+
+// A vector of nodes that are linked, too.
+TEST(RedoLogNote, AdjacentPointersAreNoLog) {
+  CheckedTrace trace;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    trace.persist(kOther + 8 * i, kLine + 64 * i);
+    if (i > 0) trace.store(trace.second, kLine + 64 * (i - 1), kLine + 64 * i);
+  }
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11 x3"});
+}
+
+TEST(RedoLogNote, PointerToALoggedHomeThatWasNeverFlushedIsANote) {
+  for (const bool logged : {true, false}) {
+    LoggedHomes trace;
+    trace.update(8, 1);
+    trace.update(9, 1);
+    trace.clwb(LoggedHomes::home(8));
+    trace.clwb(LoggedHomes::home(9));
+    trace.sfence();
+    trace.clear();
+    trace.append(0, 900);
+    trace.apply(0, logged ? 900 : 800);
+    trace.update(0, 901);
+    const std::string reason = logged ? "redo_log" : "published";
+    EXPECT_EQ(trace.check(),
+              (Found{"never-flushed:redo_log 11", "published-unflushed:" + reason + " 11/70"}));
+  }
+}
+
+// ---- N9: links of free lists
+
+constexpr std::uint64_t block_at(std::uint64_t i) { return kLine + 64 * i; }
+
+// Blocks at kLine, which pointers at kOther lead to while they are in use. A free block has a
+// pointer to the next free one.
+struct SlabTrace : CheckedTrace {
+  explicit SlabTrace(bool links_by_address = true) : base_(links_by_address ? 0 : kPmBase) {
+    for (std::uint64_t i = 8; i > 0; --i) give(i - 1);
+  }
+  void give(std::uint64_t i) {
+    store(second, block_at(i), free_.empty() ? 0 : block_at(free_.back()) - base_);
+    free_.push_back(i);
+  }
+  std::uint64_t take() {
+    const std::uint64_t i = free_.back();
+    free_.pop_back();
+    return i;
+  }
+  void use(std::uint64_t slot) {
+    const std::uint64_t i = take();
+    store(store_site, block_at(i) + 8, 7);
+    clwb(block_at(i));
+    sfence();
+    store(slot_, kOther + 8 * slot, block_at(i) - base_);
+    clwb(kOther);
+    sfence();
+    if (used_[slot] < 8) give(used_[slot]);
+    used_[slot] = i;
+  }
+  void run() {
+    for (std::uint64_t i = 0; i < 6; ++i) use(i % 3);
+  }
+
+  const std::uint32_t slot_ = at(74, SiteKind::kStore, 8);
+
+ private:
+  const std::uint64_t base_;
+  std::vector<std::uint64_t> free_;
+  std::uint64_t used_[3] = {8, 8, 8};
+};
+// The free blocks' links, of which the last is zero
+const Found kFreeLinks{"never-flushed:free_list 11 x5"};
+
+TEST(FreeListNote, LinksOfUnreachableBlocksAreNotes) {
+  SlabTrace addresses, offsets(false);
+  addresses.run();
+  offsets.run();
+  EXPECT_EQ(without_costs(addresses.check()),
+            (Found{kFreeLinks.front(), "published-unflushed:undo_log 11/11 x2",
+                   "published-unflushed:free_list 11/11"}));
+  EXPECT_EQ(offsets.check(), kFreeLinks);
+}
+
+TEST(FreeListNote, LinksAreReportedIfAFlushedPointerLeadsToOneOfThem) {
+  SlabTrace trace;
+  trace.run();
+  trace.store(trace.slot_, kOther + 64, block_at(7));
+  trace.clwb(kOther + 64);
+  trace.sfence();
+  EXPECT_EQ(trace.check().front(), "never-flushed 11 x5");
+}
+
+TEST(FreeListNote, LinksAreReportedIfTheListsHeadIsPersistent) {
+  SlabTrace trace;
+  trace.run();
+  trace.store(trace.at(75, SiteKind::kStore, 8), kThird, block_at(trace.take()));
+  trace.clwb(kThird);
+  trace.sfence();
+  EXPECT_EQ(trace.check().front(), "never-flushed 11 x5");
+}
+
+TEST(FreeListNote, HeadThatIsNeverFlushedIsANote) {
+  for (const bool first : {true, false}) {
+    SlabTrace trace;
+    trace.run();
+    if (!first) trace.persist(kThird, 5);
+    trace.store(trace.at(75, SiteKind::kStore, 8), kThird, block_at(trace.take()));
+    const Found found = trace.check();
+    EXPECT_EQ(found[0], first ? "never-flushed:free_list 11 x5" : "never-flushed 11 x5");
+    EXPECT_EQ(found[1], first ? "never-flushed:free_list 75" : "never-flushed 75");
+  }
+}
+
+TEST(FreeListNote, LinksOfMemoryThatIsNeverUsedAreReported) {
+  SlabTrace trace;
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11 x8"});
+}
+
+TEST(FreeListNote, SourceLineThatStoresANumberIsReported) {
+  SlabTrace trace;
+  trace.run();
+  trace.store(trace.second, block_at(7) + 16, 3);
+  EXPECT_EQ(trace.check().front(), "never-flushed 11 x5");
+}
+
+TEST(FreeListNote, LinksOfAListThatIsInUseAreReported) {
+  CheckedTrace trace;
+  const std::uint32_t head = trace.at(74, SiteKind::kStore, 8);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    trace.persist(block_at(i) + 8);
+    trace.store(trace.second, block_at(i), i == 0 ? 0 : block_at(i - 1));
+    if (i % 2 == 0) trace.clwb(block_at(i));
+    trace.sfence();
+    trace.store(head, kOther, block_at(i));
+    trace.clwb(kOther);
+    trace.sfence();
+  }
+  EXPECT_EQ(without_costs(trace.check()), Found{"never-flushed 11 x2"});
 }
 
 TEST(NeverFlushed, StoreToMemoryThatIsFreedLaterIsNotReported) {

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, kReasons> kReasonNames{
     "",          "published",      "region_end",   "unlock",      "end",
     "clean",     "flushed_before", "outside_pm",   "stored",      "loaded",
     "tag_bits",  "sequence",       "unreferenced", "unseen_path", "file",
-    "own_store", "branch",         "undo_log",
+    "own_store", "branch",         "undo_log",     "redo_log",    "free_list",
 };
 
 }  // namespace

@@ -60,8 +60,10 @@ enum class Reason : std::uint8_t {
   kOwnStore,  // The reply may promise nothing about the thread's stores
   kBranch,    // Only a branch depends on the data
   kUndoLog,   // Like kPublished; the thread may have logged the former data
+  kRedoLog,   // A redo log may have the stored data
+  kFreeList,  // The store may link free memory, which recovery links again
 };
-inline constexpr std::size_t kReasons = 18;
+inline constexpr std::size_t kReasons = 20;
 
 // Return the names that programs read.
 std::string_view name_of(Kind kind);

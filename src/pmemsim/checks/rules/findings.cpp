@@ -32,6 +32,22 @@ void Findings::add(Kind kind, Reason reason, const At& at, const At& other,
   found.order = order;
 }
 
+void Findings::replace_reason(Kind kind, Reason from, Reason to,
+                              const std::set<std::uint32_t>& lines) {
+  if (lines.empty()) return;
+  std::map<Key, Found> replaced;
+  std::erase_if(found_, [&](const auto& entry) {
+    const auto& [key, found] = entry;
+    if (key.kind != kind || key.reason != from || key.other.line >= sites_.sites().size() ||
+        !lines.contains(source_lines_[key.other.line])) {
+      return false;
+    }
+    replaced.emplace(Key{kind, to, key.at, key.other}, found);
+    return true;
+  });
+  found_.merge(replaced);
+}
+
 void Findings::executed(const At& at) { ++executions_[in_program(at)]; }
 
 OtherOrder Findings::describe(const Order& order) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -49,6 +50,8 @@ class Findings {
   };
   void add(Kind kind, Reason reason, const At& at, const At& other,
            const std::optional<Order>& order = {});
+  // Gives findings another reason if their second operation is on one of these source lines.
+  void replace_reason(Kind kind, Reason from, Reason to, const std::set<std::uint32_t>& lines);
   // Counts executions of a flush or a fence, to compare with its useless ones.
   void executed(const At& at);
 

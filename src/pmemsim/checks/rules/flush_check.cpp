@@ -190,8 +190,13 @@ void FlushCheck::publish_line(const At& at, Line target, const LineState& state)
   if (state.racy) return;
   const bool own = state.version > 0 && state.store.thread == thread_;
   if (!shared_.eadr && own && !state.stores.empty() && state.persisted == 0 && !state.flushed) {
-    const Reason reason = may_have_undo_log(target) ? Reason::kUndoLog : Reason::kPublished;
+    const bool undo_log = may_have_undo_log(target);
     for (const StoreList::Store& store : state.stores.distinct()) {
+      const bool redo_log =
+          shared_.redo_copies->have_copies(store.place, target, state, store.words);
+      const Reason reason = redo_log   ? Reason::kRedoLog
+                            : undo_log ? Reason::kUndoLog
+                                       : Reason::kPublished;
       findings_.add(Kind::kPublishedUnflushed, reason, store.at, at);
     }
     return;

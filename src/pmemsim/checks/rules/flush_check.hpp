@@ -19,6 +19,7 @@
 #include "pmemsim/checks/rules/allocations.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
 #include "pmemsim/checks/rules/lines.hpp"
+#include "pmemsim/checks/rules/redo_copies.hpp"
 #include "pmemsim/common/image.hpp"
 #include "pmemsim/trace/format.hpp"
 
@@ -38,6 +39,7 @@ class FlushCheck {
     std::vector<UselessFlush> useless_flushes{};
     bool all_in_vain = true;        // False: flushes that seem useless were dropped
     const Image* memory = nullptr;  // Current contents
+    const RedoCopies* redo_copies = nullptr;
     bool from_the_start = true;
     bool eadr = false;
   };

@@ -51,6 +51,8 @@ struct LineState {
   StoreList tags{};
   // Words that are sequence words (rule P1), and words that are not.
   Words sequence = 0, no_sequence = 0;
+  // Words whose last store has a redo copy (redo_copies.hpp): with an address, or with an index.
+  Words redo_copied = 0, redo_indexed = 0;
 
   bool is_sequence(Words words) const { return (words & ~(sequence & ~no_sequence)) == 0; }
   // Forgets stores that nothing has flushed: these words were freed since.

@@ -2,42 +2,35 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <utility>
 #include <vector>
+
+#include "pmemsim/checks/rules/free_lists.hpp"
 
 namespace pmemsim::check {
 namespace {
 
-// The never flushed stores of one source line and call path.
-struct Stores {
-  std::vector<At> first;  // The first store to each line
-  std::vector<Line> lines;
-};
-using ByPlace = std::map<Findings::Place, Stores>;
-
-ByPlace stores_by_place(Findings& findings, const Lines& lines, const Allocations& allocations) {
-  ByPlace places;
-  lines.for_each([&](Line line, const LineState& state) {
+UnflushedStores unflushed_stores(const NeverFlushedCheck& check) {
+  UnflushedStores stores;
+  check.lines.for_each([&](Line line, const LineState& state) {
     for (const StoreList::Store& store : state.tags.distinct()) {
-      if (allocations.are_freed(line, store.words)) continue;
-      findings.add(Kind::kNeverFlushed, Reason::kTagBits, store.at);
+      if (check.allocations.are_freed(line, store.words)) continue;
+      check.findings.add(Kind::kNeverFlushed, Reason::kTagBits, store.at);
     }
     if (state.dirty == 0) return;
     for (const StoreList* const list : {&state.stores, &state.late}) {
       for (const StoreList::Store& store : list->distinct()) {
-        if (allocations.are_freed(line, store.words)) continue;
+        if (check.allocations.are_freed(line, store.words)) continue;
         if (state.is_sequence(store.words)) {
-          findings.add(Kind::kNeverFlushed, Reason::kSequence, store.at);
+          check.findings.add(Kind::kNeverFlushed, Reason::kSequence, store.at);
           continue;
         }
-        Stores& stores = places[store.place];
-        stores.first.push_back(store.at);
-        stores.lines.push_back(line);
+        stores[store.place].push_back({store.at, line, store.words});
       }
     }
   });
-  return places;
+  return stores;
 }
 
 // True if, for each run of adjacent lines, none of `words` leads into it, and `objects` are below
@@ -58,23 +51,51 @@ bool are_unreferenced(std::vector<Line> lines, const std::vector<std::uint64_t>&
   return true;
 }
 
+// Note N3.
+bool is_unreferenced(const NeverFlushedCheck& check, const std::vector<UnflushedStore>& stores,
+                     const std::vector<std::uint64_t>& words,
+                     const std::vector<std::uint64_t>& objects) {
+  std::vector<Line> lines;
+  for (const UnflushedStore& store : stores) {
+    if (check.loaded.contains(store.line.address())) return false;
+    lines.push_back(store.line);
+  }
+  return are_unreferenced(std::move(lines), words, objects);
+}
+
+// Note N8.
+bool is_in_redo_log(const NeverFlushedCheck& check, Findings::Place place,
+                    const std::vector<UnflushedStore>& stores) {
+  return std::ranges::all_of(stores, [&](const UnflushedStore& store) {
+    const LineState& state = *check.lines.find(store.line);
+    return check.redo_copies.have_copies(place, store.line, state, store.words);
+  });
+}
+
 }  // namespace
 
-void report_never_flushed(Findings& findings, const Lines& lines, const Allocations& allocations,
-                          const StoredReferences& references, const Image& memory,
-                          const Touched& loaded) {
-  const ByPlace places = stores_by_place(findings, lines, allocations);
-  if (places.empty()) return;
-  const std::vector<std::uint64_t> words = allocations.references(memory);
-  const std::vector<std::uint64_t> objects = references.targets();
-  for (const auto& [place, stores] : places) {
-    const bool unreferenced =
-        std::ranges::none_of(stores.lines,
-                             [&](Line line) { return loaded.contains(line.address()); }) &&
-        are_unreferenced(stores.lines, words, objects);
-    const Reason reason = unreferenced ? Reason::kUnreferenced : Reason::kNone;
-    for (const At& at : stores.first) findings.add(Kind::kNeverFlushed, reason, at);
+void report_never_flushed(const NeverFlushedCheck& check) {
+  const UnflushedStores all = unflushed_stores(check);
+  if (all.empty()) return;
+  const std::vector<std::uint64_t> words = check.allocations.references(check.memory);
+  const std::vector<std::uint64_t> objects = check.references.targets();
+  const std::set<std::uint32_t> links =
+      free_list_links(check.findings, all, check.lines, check.references, check.memory);
+  for (const auto& [place, stores] : all) {
+    Reason reason = Reason::kNone;
+    if (is_unreferenced(check, stores, words, objects)) {
+      reason = Reason::kUnreferenced;
+    } else if (is_in_redo_log(check, place, stores)) {
+      reason = Reason::kRedoLog;
+    } else if (links.contains(place.line)) {
+      reason = Reason::kFreeList;
+    }
+    for (const UnflushedStore& store : stores) {
+      check.findings.add(Kind::kNeverFlushed, reason, store.first);
+    }
   }
+  check.findings.replace_reason(Kind::kPublishedUnflushed, Reason::kPublished, Reason::kFreeList,
+                                links);
 }
 
 }  // namespace pmemsim::check

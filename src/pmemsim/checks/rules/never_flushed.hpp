@@ -14,21 +14,30 @@
 //       call path, and the program has loaded nothing from it. The program has stored references
 //       (stored_references.hpp) to memory below it and to the line behind each of its runs of
 //       lines, as if these were objects of one allocator.
+//   N8  redo_log: all stored words have valid copies in a redo log (redo_copies.hpp).
+//   N9  free_list: the words link unreachable memory (free_lists.hpp).
 #pragma once
 
 #include "pmemsim/checks/rules/allocations.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
 #include "pmemsim/checks/rules/lines.hpp"
+#include "pmemsim/checks/rules/redo_copies.hpp"
 #include "pmemsim/checks/rules/stored_references.hpp"
 #include "pmemsim/checks/rules/touched.hpp"
 #include "pmemsim/common/image.hpp"
 
 namespace pmemsim::check {
 
-// Reports the findings when all threads have ended. `memory`: contents at the end; `loaded`: lines
-// of PM that the program has loaded from.
-void report_never_flushed(Findings& findings, const Lines& lines, const Allocations& allocations,
-                          const StoredReferences& references, const Image& memory,
-                          const Touched& loaded);
+struct NeverFlushedCheck {
+  Findings& findings;
+  const Lines& lines;
+  const Allocations& allocations;
+  const StoredReferences& references;
+  const RedoCopies& redo_copies;
+  const Image& memory;    // Contents at the end
+  const Touched& loaded;  // Lines of PM that the program has loaded from
+};
+// Reports the findings when all threads have ended.
+void report_never_flushed(const NeverFlushedCheck& check);
 
 }  // namespace pmemsim::check

@@ -24,6 +24,7 @@
 #include "pmemsim/checks/rules/race_check.hpp"
 #include "pmemsim/checks/rules/read_check.hpp"
 #include "pmemsim/checks/rules/read_values.hpp"
+#include "pmemsim/checks/rules/redo_copies.hpp"
 #include "pmemsim/checks/rules/region_check.hpp"
 #include "pmemsim/checks/rules/reply_check.hpp"
 #include "pmemsim/checks/rules/stored_references.hpp"
@@ -76,6 +77,7 @@ struct Program {
         finds_races(file.metadata().threads > 1 && !options.eadr) {
     flushes.eadr = options.eadr;
     flushes.memory = &memory;
+    flushes.redo_copies = &redo_copies;
     trace::for_each_image_page(file, [&](std::uint64_t address, std::span<const std::byte> page) {
       memory.write(address, page.data(), page.size());
     });
@@ -100,6 +102,7 @@ struct Program {
   Touched touched;                   // Volatile memory that the program has accessed
   Touched loaded;                    // PM that the program has loaded from
   StoredReferences references;
+  RedoCopies redo_copies{trace.metadata().pm_regions, order, memory};
   bool redo;
   bool follows_values;  // The data flow from PM is known
   bool checks_replies;
@@ -277,10 +280,18 @@ class Thread {
     check_pointers(now, by);
     note_reference();
     store_lines(now, by);
-    if (program_.checks_replies && by.program && !by.in_region && !by.lock) {
+    if (by.program && !by.in_region && !by.lock) store_outside_regions(now);
+    program_.memory.write(operation_.address, operation_.value, operation_.size);
+  }
+
+  void store_outside_regions(const At& now) {
+    if (program_.checks_replies) {
       replies_.stores().store(now, operation_.address, operation_.size);
     }
-    program_.memory.write(operation_.address, operation_.value, operation_.size);
+    if (program_.flushes.eadr) return;
+    program_.redo_copies.store(now, program_.findings.place_of(now), program_.flushes.lines,
+                               operation_.address,
+                               {operation_.value, static_cast<std::size_t>(operation_.size)});
   }
 
   void store_of_program(const At& now, FlushCheck::By by) {
@@ -576,8 +587,13 @@ Report check_program(const trace::TraceFile& trace, const Options& options,
   Program program(trace, options);
   Walk(program).go(progress);
   FlushCheck::finish(program.findings, program.flushes);
-  report_never_flushed(program.findings, program.flushes.lines, program.allocations,
-                       program.references, program.memory, program.loaded);
+  report_never_flushed({.findings = program.findings,
+                        .lines = program.flushes.lines,
+                        .allocations = program.allocations,
+                        .references = program.references,
+                        .redo_copies = program.redo_copies,
+                        .memory = program.memory,
+                        .loaded = program.loaded});
   LateStores::finish(program.late_stores);
   program.flushed_later.finish();
   RaceCheck::finish(program.findings, program.races, program.call_marks);

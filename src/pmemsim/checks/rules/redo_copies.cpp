@@ -1,0 +1,208 @@
+#include "pmemsim/checks/rules/redo_copies.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace pmemsim::check {
+namespace {
+
+constexpr std::uint64_t kAddressBits = trace::kMaxAddress - 1;
+
+void forget(LineState& line, Words words) {
+  line.redo_copied &= static_cast<Words>(~words);
+  line.redo_indexed &= static_cast<Words>(~words);
+}
+
+}  // namespace
+
+// ---- Stores
+
+void RedoCopies::store(const At& at, Findings::Place place, Lines& lines, std::uint64_t address,
+                       std::span<const std::byte> value) {
+  const std::uint64_t end = address + value.size();
+  for (std::uint64_t word = address / kWordBytes * kWordBytes; word < end; word += kWordBytes) {
+    if (word < address || word + kWordBytes > end) {
+      overwrite(at, place, lines, word, false);
+      continue;
+    }
+    std::uint64_t stored = 0;
+    std::memcpy(&stored, value.data() + (word - address), sizeof(stored));
+    store_word(at, place, lines, word, stored);
+  }
+}
+
+void RedoCopies::store_word(const At& at, Findings::Place place, Lines& lines,
+                            std::uint64_t address, std::uint64_t value) {
+  const std::optional<Stored> copy = copy_of(at, place.line, lines, address, value);
+  const bool by_index = threads_[at.thread].last.by_index;
+  if (!copy || by_index) {
+    overwrite(at, place, lines, address, copy.has_value());
+    Bucket& bucket = bucket_of(value);
+    bucket.stored.at(bucket.next++ % kWays) = {address, value, at};
+  }
+  if (!copy) return;
+  LineState& line = *lines.find(Line::of(address));
+  const Words word = words_of(address, kWordBytes);
+  forget(line, word);
+  (by_index ? line.redo_indexed : line.redo_copied) |= word;
+  home_of_[copy->address] = address;
+  copied(address) = {copy->address, ++time_};
+  end_append(at, by_index ? place.line : kAny, *copy);
+}
+
+// A store without a certain copy: it may be a part of a log, or end the validity of copies.
+void RedoCopies::overwrite(const At& at, Findings::Place place, Lines& lines, std::uint64_t address,
+                           bool indexed) {
+  const Words word = words_of(address, kWordBytes);
+  LineState& line = *lines.find(Line::of(address));
+  forget(line, word);
+  if ((line.persisted & word) != 0) (indexed ? indexed_ : others_)[place] = ++time_;
+  auto& stores = threads_[at.thread].stores;
+  stores.push_back({place, at.operation, address});
+  if (stores.size() > kWindow) stores.pop_front();
+  const auto home = home_of_.find(address);
+  if (home == home_of_.end()) return;
+  const std::uint64_t word_of_copy = home->second;
+  home_of_.erase(home);
+  if (copied(word_of_copy).copy != address) return;  // There is a newer copy
+  forget(*lines.find(Line::of(word_of_copy)), words_of(word_of_copy, kWordBytes));
+}
+
+void RedoCopies::end_append(const At& at, std::uint32_t source, const Stored& copy) {
+  if (copy.at.thread != at.thread) return;
+  const auto& stores = threads_[at.thread].stores;
+  for (auto store = stores.rbegin(); store != stores.rend(); ++store) {
+    const bool before = store->operation < copy.at.operation;
+    const std::uint64_t apart =
+        std::max(store->address, copy.address) - std::min(store->address, copy.address);
+    if (before && apart > kNear) break;
+    appends_[source].insert(store->place);
+  }
+}
+
+// ---- Copies
+
+RedoCopies::Copied& RedoCopies::copied(std::uint64_t address) {
+  const Line line = Line::of(address);
+  auto* found = copied_.find(line);
+  if (found == nullptr) found = &copied_.insert(line);
+  return found->at(address % kLineBytes / kWordBytes);
+}
+
+std::uint64_t RedoCopies::word_at(std::uint64_t address) const {
+  const LineData line = memory_.read(Line::of(address));
+  std::uint64_t word = 0;
+  std::memcpy(&word, line.data() + address % kLineBytes, sizeof(word));
+  return word;
+}
+
+std::optional<RedoCopies::Stored> RedoCopies::copy_of(const At& at, std::uint32_t source,
+                                                      const Lines& lines, std::uint64_t address,
+                                                      std::uint64_t value) {
+  const Bucket& bucket = bucket_of(value);
+  Pair& last = threads_[at.thread].last;
+  const Stored* newest = nullptr;
+  for (std::size_t i = 0; i < kWays; ++i) {  // The newest first
+    const Stored& stored = bucket.stored.at((bucket.next + kWays - 1 - i) % kWays);
+    if (stored.value != value || !is_copy(stored, lines, address, at.thread)) continue;
+    const bool follows =
+        address == last.address + kWordBytes && stored.address == last.copy + kWordBytes;
+    if (newest == nullptr) newest = &stored;
+    if (!follows && !has_number(stored.address, address)) continue;
+    last = {address, stored.address, follows && last.by_index};
+    return stored;
+  }
+  if (newest == nullptr) return {};
+  note_index(source, newest->address, address);
+  last = {address, newest->address, true};
+  return *newest;
+}
+
+bool RedoCopies::is_copy(const Stored& stored, const Lines& lines, std::uint64_t address,
+                         CoreId thread) const {
+  if (stored.address == 0 || Line::of(stored.address) == Line::of(address)) return false;
+  if (word_at(stored.address) != stored.value) return false;
+  return is_guaranteed(*lines.find(Line::of(stored.address)), words_of(stored.address, kWordBytes),
+                       order_, thread);
+}
+
+// Returns the numbers that a word may contain: of 8 B, and of 4 B twice.
+std::array<std::uint64_t, 3> RedoCopies::numbers_of(std::uint64_t word) {
+  return {word & kAddressBits, word & UINT32_MAX, word >> 32};
+}
+
+bool RedoCopies::has_number(std::uint64_t copy, std::uint64_t address) const {
+  const auto region = std::ranges::find_if(regions_, [&](const trace::PmRegion& each) {
+    return address >= each.begin && address < each.end;
+  });
+  const std::uint64_t offset = region == regions_.end() ? 0 : address - region->begin;
+  for (std::uint64_t at = copy - kNear; at <= copy + kNear; at += kWordBytes) {
+    if (at == copy || home_of_.contains(at)) continue;
+    for (const std::uint64_t number : numbers_of(word_at(at))) {
+      if (number == address || (offset != 0 && number == offset)) return true;
+    }
+  }
+  return false;
+}
+
+// ---- Indices
+
+void RedoCopies::note_index(std::uint32_t source, std::uint64_t copy, std::uint64_t address) {
+  Indices& indices = indices_[source];
+  for (std::uint64_t at = copy - kNear; at <= copy + kNear; at += kWordBytes) {
+    if (at == copy || home_of_.contains(at)) continue;
+    int part = 0;
+    for (const std::uint64_t number : numbers_of(word_at(at))) {
+      const auto distance = static_cast<std::int64_t>(at - copy);
+      const auto first = indices.try_emplace({distance, part++}, Index{number, address}).first;
+      note_number(first->second, number, address);
+    }
+  }
+}
+
+void RedoCopies::note_number(Index& index, std::uint64_t number, std::uint64_t address) {
+  if (index.different.size() < kFewest) index.different.insert(number);
+  const auto steps = static_cast<std::int64_t>(number - index.number);
+  const auto bytes = static_cast<std::int64_t>(address - index.address);
+  if (steps == 0 || bytes == 0) {
+    index.linear &= steps == bytes;
+    return;
+  }
+  if (index.stride == 0) index.stride = bytes / steps;
+  index.linear &= bytes == index.stride * steps;
+}
+
+bool RedoCopies::has_index(std::uint32_t source) const {
+  const auto known = indices_.find(source);
+  return known != indices_.end() && std::ranges::any_of(known->second, [](const auto& entry) {
+           return entry.second.linear && entry.second.different.size() >= kFewest;
+         });
+}
+
+// ---- At the end
+
+bool RedoCopies::is_append(Findings::Place place) const {
+  return std::ranges::any_of(appends_, [&](const auto& entry) {
+    return (entry.first == kAny || has_index(entry.first)) && entry.second.contains(place);
+  });
+}
+
+bool RedoCopies::have_copies(Findings::Place place, Line line, const LineState& state,
+                             Words words) const {
+  const Words copies = state.redo_copied | (has_index(place.line) ? state.redo_indexed : Words{0});
+  if ((words & ~copies) != 0) return false;
+  std::uint64_t first = UINT64_MAX;
+  for (Words left = words; left != 0; left &= static_cast<Words>(left - 1)) {
+    first = std::min(first, copied_.find(line)->at(std::countr_zero(left)).time);
+  }
+  const auto ends_copies = [&](const auto& entry) {
+    return entry.second > first && !is_append(entry.first);
+  };
+  return std::ranges::none_of(others_, ends_copies) &&
+         std::ranges::none_of(indexed_, [&](const auto& entry) {
+           return !has_index(entry.first.line) && ends_copies(entry);
+         });
+}
+
+}  // namespace pmemsim::check
