@@ -360,9 +360,27 @@ class FunctionInstrumenter {
         recorder_.insert_at(recorder_.after(call), call);
         record_library_write(call, *write);
       }
+      if (recorder_.context().opens_streams) record_stream_write(call);
     } else {
       replace_library_copy(recorder_, call, library);
     }
+  }
+
+  // Records what a library function puts into a stream's buffer, behind the call.
+  void record_stream_write(llvm::CallBase& call) {
+    const auto write = stream_write(call);
+    if (!write) return;
+    recorder_.insert_at(recorder_.after(call), call);
+    Value* stream = call.getArgOperand(write->stream);
+    if (write->bytes != StreamWrite::kNone) {
+      Value* bytes = call.getArgOperand(write->bytes);
+      const std::uint32_t sites = copy_sites(recorder_, stream, bytes, nullptr);
+      recorder_.call("put_copy", sites, {stream, bytes});
+      return;
+    }
+    Site store = recorder_.access(SiteKind::kCopyStore, stream, nullptr, 0);
+    store.data_dependences = recorder_.context().dependences.of_arguments(call);
+    recorder_.call("put_text", recorder_.add(std::move(store)), {stream});
   }
 
   // Records a library function's write, behind the call, at the builder's position.
@@ -511,7 +529,8 @@ bool instrument(llvm::Module& module, llvm::CodeGenOptLevel level) {
   const LoopPhis loop_phis(module);
   const Dependences dependences(module, loop_phis, find_recurrences(module, loop_phis));
   SiteTable table(module);
-  const Context context{module, counts, loop_phis, dependences, table, runtime, sends_data(module)};
+  const Context context{module, counts,  loop_phis,          dependences,
+                        table,  runtime, sends_data(module), opens_streams(module)};
   drop_memory_attributes(module);
   for (llvm::Function* function : functions) FunctionInstrumenter(*function, context, level).run();
   if (table.empty()) return true;

@@ -110,6 +110,29 @@ bool sends_data(const llvm::Module& module) {
   });
 }
 
+bool opens_streams(const llvm::Module& module) {
+  const llvm::Function* function = module.getFunction("fdopen");
+  return function != nullptr && function->isDeclaration();
+}
+
+std::optional<StreamWrite> stream_write(const llvm::CallBase& call) {
+  using Write = std::optional<StreamWrite>;
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr || !callee->isDeclaration()) return {};
+  const Write write = llvm::StringSwitch<Write>(callee->getName())
+                          .Cases("fprintf", "vfprintf", StreamWrite{0})
+                          .Cases("__fprintf_chk", "__vfprintf_chk", StreamWrite{0})
+                          .Cases("fputc", "putc", "fputc_unlocked", StreamWrite{1})
+                          .Cases("fputs", "fputs_unlocked", StreamWrite{1, 0})
+                          .Cases("fwrite", "fwrite_unlocked", StreamWrite{3, 0})
+                          .Default(std::nullopt);
+  const auto is_pointer = [&](unsigned argument) {
+    return argument < call.arg_size() && call.getArgOperand(argument)->getType()->isPointerTy();
+  };
+  if (!write || !is_pointer(write->stream)) return {};
+  return write->bytes == StreamWrite::kNone || is_pointer(write->bytes) ? write : std::nullopt;
+}
+
 bool is_openmp_flush(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
   return callee != nullptr && callee->isDeclaration() && callee->getName() == "__kmpc_flush";

@@ -4,6 +4,7 @@
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
+#include <climits>
 #include <optional>
 
 namespace pmemsim::pass {
@@ -47,6 +48,16 @@ std::optional<LibraryWrite> library_write(const llvm::CallBase& call);
 // True if the module calls functions that send data to sockets, pipes or files. In such a module,
 // the text that `snprintf` and the like make may be a part of what is sent.
 bool sends_data(const llvm::Module& module);
+
+// True if the module makes streams of descriptors, which may be sockets or pipes.
+bool opens_streams(const llvm::Module& module);
+// The arguments of a library function that puts text, or a copy of bytes, into a stream.
+struct StreamWrite {
+  static constexpr unsigned kNone = UINT_MAX;
+  unsigned stream;
+  unsigned bytes = kNone;  // kNone: text of all arguments
+};
+std::optional<StreamWrite> stream_write(const llvm::CallBase& call);
 
 // True for a call of OpenMP's library that is a full fence: the flush construct.
 bool is_openmp_flush(const llvm::CallBase& call);

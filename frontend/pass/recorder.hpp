@@ -28,7 +28,8 @@ struct Context {
   const Dependences& dependences;
   SiteTable& table;
   RuntimeCalls& runtime;
-  bool sends_data;  // library_functions.hpp
+  bool sends_data;     // library_functions.hpp
+  bool opens_streams;  // there, too
 };
 
 void warn(const llvm::Module& module, const llvm::Twine& text);

@@ -96,6 +96,9 @@ void pmemsim_rt_wrote(uint32_t site, void* to, uint64_t bytes);
 void pmemsim_rt_wrote_string(uint32_t site, char* to);
 // Records text that external code has written, in any memory.
 void pmemsim_rt_printed(uint32_t site, void* to, uint64_t bytes);
+// Behind a call that puts text, or a copy of bytes, into a stream.
+void pmemsim_rt_put_text(uint32_t site, void* file);
+void pmemsim_rt_put_copy(uint32_t site, void* file, const void* from);
 void pmemsim_rt_branch(uint32_t site, int taken);
 // Called before an indirect call or jump to `target`.
 void pmemsim_rt_indirect_branch(uint32_t site, const void* target);

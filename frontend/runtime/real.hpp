@@ -49,7 +49,7 @@ namespace pmemsim::rt {
   F(sigwait) F(sigtimedwait) F(flock) F(thrd_create) F(thrd_join) F(thrd_detach) F(thrd_sleep)    \
   F(mtx_init) F(mtx_lock) F(mtx_trylock) F(mtx_timedlock) F(mtx_unlock) F(cnd_wait)               \
   F(cnd_timedwait) F(execve) F(execvpe) F(fsync) F(fdatasync) F(pwrite) F(writev) F(pwritev)      \
-  F(pwritev2) F(vdprintf) F(qsort) F(qsort_r) F(bsearch)
+  F(pwritev2) F(vdprintf) F(fdopen) F(fileno) F(qsort) F(qsort_r) F(bsearch)
 // clang-format on
 
 // Functions such as pthread_cond_clockwait are declared where the C library has them (glibc 2.30).

@@ -5,8 +5,8 @@
 //    standard error count as files, whatever they are: a recording doesn't depend on them.
 // 2. A request is what a call has received from a peer, or the end of what the peer sends. Data
 //    at standard input are none.
-// 3. Only calls of the C library's functions for descriptors are seen. Its streams (printf, fwrite)
-//    write inside the library.
+// 3. Only calls of the C library's functions for descriptors are seen. Most of its streams (printf,
+//    fopen) write inside the library; those on sockets and pipes don't (streams.hpp).
 #pragma once
 
 #include <cstddef>

@@ -28,6 +28,7 @@ static struct pool* pool;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *receiver, *call, *data;
 static int early, client, descriptor;
+static FILE* stream;
 
 static int is(const char* word, const char* other) { return strcmp(word, other) == 0; }
 
@@ -60,7 +61,23 @@ static int receiver_of_replies(const char* path) {
   return ends[1];
 }
 
+static int is_stream(void) {
+  return is(call, "fprintf") || is(call, "fputs") || is(call, "fwrite");
+}
+
+static void reply_by_stream(const void* bytes, size_t count) {
+  must(fileno(stream) == descriptor);
+  const struct message* message = count == sizeof *message ? bytes : NULL;
+  if (is(call, "fprintf")) {
+    must(fprintf(stream, message ? "%lu\n" : "stored\n", message ? message->value : 0) > 0);
+  }
+  if (is(call, "fputs")) must(fputs((const char*)bytes, stream) >= 0);
+  if (is(call, "fwrite")) must(fwrite(bytes, count, 1, stream) == 1);
+  must(fflush(stream) == 0);
+}
+
 static void reply(void* bytes, size_t count) {
+  if (is_stream()) return reply_by_stream(bytes, count);
   struct iovec parts[2] = {{"> ", 2}, {bytes, count}};
   struct msghdr whole = {.msg_iov = parts, .msg_iovlen = 2};
   struct mmsghdr several = {.msg_hdr = whole};
@@ -133,6 +150,7 @@ int main(int count, char** words) {
   pool = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   must(pool != MAP_FAILED);
   descriptor = receiver_of_replies("replies.log");
+  if (is_stream()) must((stream = fdopen(descriptor, "w")) != NULL);
   if (is(data, "value") || is(data, "text")) {
     pthread_t thread;
     must(pthread_create(&thread, NULL, serve, NULL) == 0);

@@ -18,6 +18,7 @@ LEVELS = long_except(["-O0", "-O1", "-O2", "-O3"], "-O0", "-O2")
 PEERS = ["socket", "pipe", "device"]
 FILES = ["file", "terminal", "output"]
 CALLS_OF_SOCKETS = ["send", "sendto", "sendmsg", "sendmmsg"]
+STREAMS = ["fprintf", "fputs", "fwrite"]
 CALLS = ["write", "writev", "syscall", "dprintf", *CALLS_OF_SOCKETS]
 
 
@@ -108,6 +109,26 @@ def test_every_sending_call_is_a_reply(tmp_path: Path, shared_folder: Path, call
         return
     trace = record(program, tmp_path / "value", "socket", call, "value", "late")
     assert len(check(trace, status=1)) == 1
+
+
+@pytest.mark.parametrize("call", long_except(STREAMS, "fprintf"))
+@pytest.mark.parametrize("receiver", long_except(["socket", "pipe"], "socket"))
+def test_stream_on_a_socket_or_a_pipe_replies_when_its_buffer_is_sent(
+    tmp_path: Path, shared_folder: Path, receiver: str, call: str
+) -> None:
+    program = built(shared_folder)
+    for data in ("own", "value") if call != "fputs" else ("own",):
+        trace = record(program, tmp_path / data, receiver, call, data, "late")
+        (finding,) = check(trace, status=1)
+        assert not finding["note"]
+        trace = record(program, tmp_path / f"{data}_early", receiver, call, data, "early")
+        assert check(trace, status=0) == []
+
+
+@pytest.mark.long
+def test_stream_on_a_file_is_no_reply(tmp_path: Path, shared_folder: Path) -> None:
+    trace = record(built(shared_folder), tmp_path, "file", "fprintf", "own", "late")
+    assert check(trace, status=0) == []
 
 
 def test_store_that_is_persisted_after_the_last_request_is_a_note(
