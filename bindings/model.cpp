@@ -19,6 +19,7 @@
 #include "pmemsim/analysis/edited_copy.hpp"
 #include "pmemsim/checks/images/design_images.hpp"
 #include "pmemsim/checks/images/lost_stores.hpp"
+#include "pmemsim/checks/images/needless_logs.hpp"
 #include "pmemsim/checks/images/survey.hpp"
 #include "pmemsim/checks/images/whole_images.hpp"
 #include "pmemsim/checks/rules/persist_calls.hpp"
@@ -127,18 +128,22 @@ namespace {
 using check::PersistCall;
 
 Without without(const PersistCall& call) {
-  return {std::make_shared<const std::vector<std::vector<std::uint64_t>>>(call.operations)};
+  return {.operations =
+              std::make_shared<const std::vector<std::vector<std::uint64_t>>>(call.operations)};
 }
 
-Without joined(const Without& one, const Without& other) {
-  if (one.operations == nullptr) return other;
-  if (other.operations == nullptr) return one;
-  std::vector<std::vector<std::uint64_t>> both(one.operations->size());
+trace::LeftOut joined(const trace::LeftOut& one, const trace::LeftOut& other) {
+  if (one == nullptr) return other;
+  if (other == nullptr) return one;
+  std::vector<std::vector<std::uint64_t>> both(one->size());
   for (std::size_t thread = 0; thread < both.size(); ++thread) {
-    std::ranges::set_union((*one.operations)[thread], (*other.operations)[thread],
-                           std::back_inserter(both[thread]));
+    std::ranges::set_union((*one)[thread], (*other)[thread], std::back_inserter(both[thread]));
   }
-  return {std::make_shared<const std::vector<std::vector<std::uint64_t>>>(std::move(both))};
+  return std::make_shared<const std::vector<std::vector<std::uint64_t>>>(std::move(both));
+}
+
+Without joined_with(const Without& one, const Without& other) {
+  return {joined(one.operations, other.operations), joined(one.log, other.log)};
 }
 
 std::vector<LostStore> lost_stores(const ModelImages& images) {
@@ -163,7 +168,9 @@ class Edits {
  public:
   Edits(const Without& without, const Without& reserved, bool only_sites) {
     edits_.left_out = without.operations;
+    edits_.skipped = without.log;
     edits_.reserved = reserved.operations;
+    edits_.reserved_skipped = reserved.log;
     edits_.only_sites = only_sites;
   }
 
@@ -231,14 +238,43 @@ bool same_images(const trace::TraceFile& one, const WantedImages& of_one,
   return images && images == fingerprint(other, of_other);
 }
 
+using check::NeedlessLog;
+
+void bind_logs(nb::module_& module) {
+  nb::class_<NeedlessLog>(module, "NeedlessLog", "A call of pm_log that a program doesn't need.")
+      .def_prop_ro("name", [](const NeedlessLog& log) { return log.call.name; })
+      .def_prop_ro("place", [](const NeedlessLog& log) { return log.call.place; })
+      .def_prop_ro(
+          "calls", [](const NeedlessLog& log) { return log.call.calls; },
+          "Calls of the helper functions, the innermost first.")
+      .def_ro("range", &NeedlessLog::range, "Number of the range, from 1; 0: the whole call.")
+      .def_ro("executed", &NeedlessLog::executed, "Number of executions.")
+      .def_ro("reasons", &NeedlessLog::reasons)
+      .def_ro("one_word", &NeedlessLog::one_word,
+              "True if a flush and a fence of the region's only store do instead.")
+      .def_prop_ro(
+          "without", [](const NeedlessLog& log) { return Without{.log = log.operations}; },
+          "The `Without` that leaves this call out of the program.");
+  module.def(
+      "needless_logs",
+      [](const trace::TraceFile& trace, const Without& without) {
+        check::NeedlessLogs found = check::needless_logs(trace, without.operations);
+        return std::pair(std::move(found.each), Without{.log = std::move(found.together)});
+      },
+      nb::arg("trace"), nb::arg("without"), nb::call_guard<nb::gil_scoped_release>(),
+      "Return the calls of pm_log that a program doesn't need without some flushes and fences, and "
+      "the `Without` that leaves out all of them that need no other code instead.");
+}
+
 }  // namespace
 
 void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<Without>(module, "Without",
-                      "Flushes and fences that are left out of a program; none by default.")
+                      "Flushes and fences that are left out of a program, and code of pm.h's log "
+                      "that it skips; none by default.")
       .def(nb::init<>())
-      .def("joined", &joined, nb::arg("other"), "Return what both leave out together.");
+      .def("joined", &joined_with, nb::arg("other"), "Return what both leave out together.");
   nb::class_<PersistCall>(module, "PersistCall", "A flush or a fence of a program.")
       .def_ro("name", &PersistCall::name)
       .def_ro("place", &PersistCall::place)
@@ -318,6 +354,7 @@ void bind_model(nb::module_& module) {
                    "same images; None for a design.")
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().instants(); });
+  bind_logs(module);
   module.def("persist_calls", &check::persist_calls, nb::arg("trace"), released);
   module.def("same_images", &same_images, nb::arg("one"), nb::arg("of_one"), nb::arg("other"),
              nb::arg("of_other"), released,

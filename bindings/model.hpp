@@ -22,9 +22,11 @@
 
 namespace pmemsim::bindings {
 
-// Flushes and fences that are left out of a program; none by default.
+// Flushes and fences that are left out of a program, and code of pm.h's log that it skips
+// (checks/images/needless_logs.hpp); none by default. Crash images ignore the log's code.
 struct Without {
-  trace::LeftOut operations;
+  trace::LeftOut operations{};
+  trace::LeftOut log{};
 };
 
 // Selection and order of the images.

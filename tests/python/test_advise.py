@@ -216,8 +216,7 @@ def test_summary_does_not_contradict_a_table_of_what_a_checker_accepts() -> None
     savings = Savings((accepted,), 100.0, 100.0)
     advice = Advice(trace, configure("sw-undo", "xeon-optane"), True, None, savings)
     assert summary_of(advice, savings) == (
-        f"{trace.name}: the crash images differ without any of these; the checker accepts each "
-        "change by itself"
+        f"{trace.name}: each of these can be removed or replaced by itself; its row says why"
     )
 
 

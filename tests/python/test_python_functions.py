@@ -190,7 +190,7 @@ def test_results_without_findings_have_frames_with_columns() -> None:
     assert checked.to_frame().empty
     assert "kind" in checked.to_frame()
     advice = pmemsim.advise(queue, design="x86-bare", **ON_ASAP)
-    assert advice.title == "queue: each flush and fence changes what a crash can leave"
+    assert advice.title == "queue: each flush, fence and log changes what a crash can leave"
     assert advice.to_frame().empty
     assert {"proof", "saved_ns"} <= {*advice.to_frame().columns}
     written = pmemsim.timeline(ONE, os.devnull, design="np", **ON_ASAP)

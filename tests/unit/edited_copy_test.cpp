@@ -188,6 +188,19 @@ TEST(EditedCopy, WhatIsLeftOutKeepsItsOtherInstructions) {
             (Lines{"flush 3 +0", "store 5", "execute 3 [2]"}));
 }
 
+TEST(EditedCopy, SkippedOperationsHaveNoInstructions) {
+  EditedTrace trace;
+  const std::uint32_t flush = trace.at(3, SiteKind::kFlush),
+                      store = trace.at(5, SiteKind::kStore, 8);
+  trace.mark(MarkKind::kRegionBegin, 1);
+  trace.store(store, kFirst, 1);
+  trace.access(flush, kFirst);
+  trace.store(store, kFirst, 1);
+  trace.access(flush, kFirst);
+  EXPECT_EQ(edited(trace, {.left_out = operations({{4}}), .skipped = operations({{0, 1, 2}})}),
+            (Lines{"other 0", "execute 5 [0]", "execute 3 [0]", "store 5", "execute 3 [2]"}));
+}
+
 TEST(EditedCopy, ReservedOperationsAndABaselineChangeOnlyTheNumbersOfSites) {
   EditedTrace trace;
   const std::uint32_t flush = trace.at(3, SiteKind::kFlush);

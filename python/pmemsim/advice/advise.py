@@ -1,4 +1,4 @@
-"""Say which flushes and fences can be removed, or what repairs a program that lacks some."""
+"""Say what persistence code can be removed, or what repairs a program that lacks some."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pmemsim.advice.edits import edited
 from pmemsim.advice.patch import Patch, patch_of
 from pmemsim.advice.repair import Judge, Repair, repair
-from pmemsim.advice.superfluous import Savings, find_superfluous
+from pmemsim.advice.superfluous import NOTHING, Savings, find_superfluous
 from pmemsim.crashing import Checker, CheckerWanted, checker_of
 from pmemsim.errors import Error
 from pmemsim.files import replacing, temporary_folder
@@ -81,9 +81,9 @@ class Advice(Results):
         if self.mended:
             return f"{self.trace.name} is not crash-safe: {self.mended.repair.problem}"
         if not (self.savings and self.savings.each):
-            return f"{self.trace.name}: each flush and fence changes what a crash can leave"
+            return f"{self.trace.name}: {NOTHING}"
         where = f"{self.configuration.design.name}, machine {self.configuration.machine.name}"
-        return f"{self.trace.name}: flushes and fences that can be removed ({where})"
+        return f"{self.trace.name}: flushes, fences and logging that can be removed ({where})"
 
     @property
     def patch(self) -> str:
@@ -97,7 +97,7 @@ class Advice(Results):
                 partial.write_text(self.patch)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each step of the repair, or each flush or fence that can be removed."""
+        """Return a row for each step of the repair, or each line that can be removed."""
         import pandas as pd
 
         document, columns = self.to_dict(), ["file", "line", "function"]
@@ -119,6 +119,7 @@ class Advice(Results):
             "superfluous": [each.to_dict() for each in savings.each] if savings else [],
             "time_ns": savings.time_ns if savings else mended.time_ns if mended else None,
             "without_ns": savings.without_ns if savings else None,
+            "note": savings.note if savings else "",
         }
 
 
@@ -159,7 +160,7 @@ class Adviser:
     def _savings(self, folder: Path) -> Savings:
         """Return what can be removed from a program without an error."""
         return run_one(
-            f"{self.trace.name} without each flush and fence",
+            f"{self.trace.name} without each flush, fence and log",
             lambda report: find_superfluous(
                 self.trace, self.configuration, self.wanted, self.checker, folder, self.jobs, report
             ),

@@ -1,4 +1,4 @@
-"""Find flushes and fences that a program doesn't need, and the time that each costs."""
+"""Find flushes, fences and logging that a program doesn't need, and the time that each costs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from pmemsim import _core
 from pmemsim.advice.edits import NONE_LEFT_OUT, edited
+from pmemsim.advice.logging import AFTER_RECOVERY, needless_logging
 from pmemsim.advice.variants import Call, Variants, calls_of
 from pmemsim.crashing import Checker
 from pmemsim.parallel import Report, run_all
@@ -18,22 +19,30 @@ from pmemsim.trace import Trace
 
 SAME = "same crash images"
 """The proof that an instruction has no effect: every crash leaves the same images without it."""
+NOTHING = "each flush, fence and log changes what a crash can leave"
+"""The result for a program from which nothing can be removed."""
+
+
+def is_proven(proof: str) -> bool:
+    """Return whether all with such a proof can be removed together."""
+    return proof == SAME or proof.startswith(AFTER_RECOVERY)
 
 
 @dataclass(frozen=True)
 class Superfluous:
-    """A flush or a fence that can be removed."""
+    """A flush, a fence or a call of pm_log that can be removed."""
 
     call: Call
     proof: str
-    """`SAME`, or how many crash images of the program without it a checker has accepted."""
+    """`SAME`, how many crash images of the program without it a checker has accepted, or why
+    recovery doesn't need the log's entry."""
     saved_ns: float
     """How much shorter the run is without this instruction; negative: longer."""
 
     @property
     def proven(self) -> bool:
-        """Return whether the instruction has no effect on crash images."""
-        return self.proof == SAME
+        """Return whether all with such a proof can be removed together."""
+        return is_proven(self.proof)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the instruction as `--json` writes it."""
@@ -52,7 +61,7 @@ class Superfluous:
 
 @dataclass(frozen=True)
 class Savings:
-    """All flushes and fences that can be removed, and the time of the run with and without them."""
+    """All that can be removed, and the time of the run with and without it."""
 
     each: tuple[Superfluous, ...]
     """Those with a proof first, then by the time that they cost."""
@@ -60,10 +69,12 @@ class Savings:
     """Time of the run as recorded."""
     without_ns: float
     """Time of the run without all proven ones together."""
+    note: str = ""
+    """Why calls of pm_log weren't examined; empty if they were, or if there are none."""
 
     @property
     def proven(self) -> list[Superfluous]:
-        """Return those that can be removed together: without all of them, images are the same."""
+        """Return those that can be removed together."""
         return [each for each in self.each if each.proven]
 
 
@@ -76,7 +87,7 @@ def find_superfluous(
     jobs: int,
     progress: Progress | None = None,
 ) -> Savings:
-    """Leave out each flush and fence; prove that it has no effect, and simulate the rest.
+    """Leave out each flush, fence and call of pm_log; prove that it has no effect, and simulate.
 
     One without which the rules find an error is needed, too: images don't tell that data must be
     durable when an operation ends, or when the program replies. Of several instructions that make
@@ -86,6 +97,9 @@ def find_superfluous(
     """
     variants = Variants(trace, wanted, folder / "edited.pmt")
     candidates, together = _candidates(variants, checker, jobs, progress)
+    logging = needless_logging(trace, configuration, together)
+    candidates += logging.calls
+    together = together.joined(logging.together)
     alone = [call.without for call, _ in candidates]
     times = _Times(trace, configuration, folder, jobs)
     base, without, *each = times.of([NONE_LEFT_OUT, together, *alone])
@@ -94,14 +108,14 @@ def find_superfluous(
         for (call, proof), time in zip(candidates, each, strict=True)
     ]
     ordered = sorted(found, key=lambda one: (not one.proven, -one.saved_ns))
-    return Savings(tuple(ordered), base, without)
+    return Savings(tuple(ordered), base, without, logging.note)
 
 
 def _candidates(
     variants: Variants, checker: Checker | None, jobs: int, progress: Progress | None
 ) -> tuple[list[tuple[Call, str]], _core.Without]:
     """Return what can be removed, each with its proof, and all that has a proof as one."""
-    calls = calls_of(variants.trace)
+    calls = [call for call in calls_of(variants.trace) if not call.in_region_code]
     together, found = NONE_LEFT_OUT, list[tuple[Call, str]]()
     for index, call in enumerate(calls):
         if progress:

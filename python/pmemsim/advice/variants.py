@@ -13,6 +13,12 @@ from pmemsim.persistency import Wanted
 from pmemsim.program_check import check_program
 from pmemsim.trace import Place, Trace
 
+# Functions of pm.h's library that flush or fence because the program asks for it.
+_FLUSH_FUNCTIONS = {
+    "flush_clwb", "flush_clflushopt", "flush_clflush", "persist_flush", "persist_fence",
+    "pm_flush", "pm_order", "pm_durable",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Call:
@@ -28,6 +34,17 @@ class Call:
     """The instruction's line and those of the helper functions' calls, the innermost first."""
     executed: int
     without: _core.Without
+
+    @property
+    def in_region_code(self) -> bool:
+        """Return whether pm.h's library executes it for a region, where no program can remove it.
+
+        The log's code comes and goes with the program's calls of pm_log.
+        """
+        return any(
+            place.file.startswith("library/") and place.function not in _FLUSH_FUNCTIONS
+            for place in self.places
+        )
 
     @property
     def caller(self) -> Place:

@@ -1,4 +1,4 @@
-"""`pmemsim advise`: flushes and fences to remove, and the smallest repair of missing ones."""
+"""`pmemsim advise`: flushes, fences and logging to remove, and repairs of what is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pmemsim.advice.advise import Advice, Mended, adviser_of
 from pmemsim.advice.repair import Repair
-from pmemsim.advice.superfluous import Savings, Superfluous
+from pmemsim.advice.superfluous import NOTHING, SAME, Savings, Superfluous
 from pmemsim.arguments import check_jobs, check_whole
 from pmemsim.cli.choices import configurations_of, find_targets
 from pmemsim.cli.command import EXPLORATION, OUTPUT, declared, option
@@ -53,7 +53,7 @@ class _Options:
 
 @declared
 def advise_command(target: Target, *, design: Design, machine: Machine, options: _Options) -> None:
-    """Say which flushes and fences can be removed, and what repairs a program that lacks some.
+    """Say which flushes, fences and logging can be removed, or what repairs a program.
 
     For example:
 
@@ -62,11 +62,15 @@ def advise_command(target: Target, *, design: Design, machine: Machine, options:
         pmemsim advise mine.pmt --design sw-undo --machine xeon-optane
         pmemsim advise mine.pmt -d sw-undo -m asap --verify './mine --verify' --patch mine.diff
 
-    A correct program gets a table of flushes and fences that can be removed, with the time that
-    each costs on the design, and the proof:
+    A correct program gets a table of what can be removed, with the time that each costs on the
+    design, and the proof:
 
-    * same crash images: a crash leaves the same images without it. All with this proof can be
-    removed together.
+    * same crash images: a crash leaves the same images without it.
+
+    * same after recovery: without this call of pm_log, pm.h's recovery leaves the same memory after
+    each crash. All with one of these two proofs can be removed together.
+
+    * one word: the region stores one word, so pm_flush and pm_durable do instead of the region.
 
     * accepted: the images differ, and the checker (--verify) accepts all of them.
 
@@ -120,16 +124,16 @@ def _write(options: _Options, advice: Advice) -> None:
 
 
 def _print_savings(run: Advice, savings: Savings, top: int) -> None:
-    design = f"{run.configuration.design.name}, machine {run.configuration.machine.name}"
     shown = savings.each[:top]
     if shown:
-        title = f"{run.trace.name}: flushes and fences that can be removed ({design})"
         columns = ["what", "at", "function", ">times", ">saves", ">of the run", "proof"]
         rows = [_row(each, savings.time_ns) for each in shown]
-        out.print(table(title, columns, rows))
+        out.print(table(run.title, columns, rows))
     if rest := len(savings.each) - len(shown):
         out.print(f"{rest} more; --top {len(savings.each)} shows all")
     out.print(summary_of(run, savings), markup=False)
+    if savings.note:
+        out.print(f"{run.trace.name}: {savings.note}", markup=False)
 
 
 def _row(each: Superfluous, time_ns: float) -> tuple[str, ...]:
@@ -147,21 +151,20 @@ def summary_of(run: Advice, savings: Savings) -> str:
     """Say in a line what can be removed together, and how much time that saves."""
     name, proven = run.trace.name, savings.proven
     if not proven and savings.each:
-        return (
-            f"{name}: the crash images differ without any of these; the checker accepts each "
-            "change by itself"
-        )
+        return f"{name}: each of these can be removed or replaced by itself; its row says why"
     if not proven:
         more = (
             ""
             if run.has_checker
             else "; --verify CMD also finds flushes and fences without which CMD accepts all images"
         )
-        return f"{name}: each flush and fence changes what a crash can leave{more}"
+        return f"{name}: {NOTHING}{more}"
     count = sum(each.call.executed for each in proven)
     saved = savings.time_ns - savings.without_ns
+    logs = any(each.proof != SAME for each in proven)
+    same = "the same memory after each crash and recovery" if logs else "the same crash images"
     return (
-        f"{name}: {count:,} executions can be removed together with the same crash images; the "
+        f"{name}: {count:,} executions can be removed together with {same}; the "
         f"run of {duration(savings.time_ns)} is then {duration(abs(saved))} "
         f"({percent(abs(saved) / savings.time_ns)}) {'shorter' if saved >= 0 else 'longer'}"
     )

@@ -88,7 +88,7 @@ class Statements {
 class EditedSites {
  public:
   EditedSites(const TraceFile& trace, const std::set<std::uint32_t>& anchors,
-              const std::set<std::uint32_t>& left_out)
+              const std::set<std::uint32_t>& left_out, const std::set<std::uint32_t>& skipped)
       : raw_(trace.read_table(FrameKind::kSites)) {
     std::span<const std::byte> rest = raw_;
     header_ = take<SiteTableHeader>(rest, 1).front();
@@ -99,8 +99,9 @@ class EditedSites {
     std::uint32_t next = 0;
     for (std::uint32_t site = 0; site < header_.sites; ++site) {
       const bool anchor = anchors.contains(site), omitted = left_out.contains(site);
-      numbers_.push_back({next, anchor, omitted});
-      next += 1 + (anchor ? 2 : 0) + (omitted ? 1 : 0);
+      const bool skips = site >= kBuiltinSites && skipped.contains(site);
+      numbers_.push_back({next, anchor, omitted, skips});
+      next += 1 + (anchor ? 2 : 0) + (omitted ? 1 : 0) + (skips ? 1 : 0);
     }
   }
 
@@ -109,6 +110,9 @@ class EditedSites {
   std::uint32_t fence_behind(std::uint32_t anchor) const { return numbers_[anchor].number + 2; }
   std::uint32_t omitted(std::uint32_t site) const {
     return numbers_[site].number + (numbers_[site].anchor ? 3 : 1);
+  }
+  std::uint32_t skipped(std::uint32_t site) const {
+    return omitted(site) + (numbers_[site].omitted ? 1 : 0);
   }
 
   std::vector<std::byte> table() const {
@@ -122,9 +126,12 @@ class EditedSites {
         sites.push_back(added(site, SiteKind::kFence, static_cast<int>(FenceKind::kSfence)));
       }
       if (number.omitted) {
-        sites.push_back(added(site, SiteKind::kExecute, 0));
-        sites.back().flags = sites_[site].flags & (kSiteInlined | kSiteEntry | kSiteExit);
+        sites.push_back(without_effect(site));
         sites.back().instructions = std::max(sites_[site].instructions, 1u) - 1;
+      }
+      if (number.skipped) {
+        sites.push_back(without_effect(site));
+        sites.back().instructions = 0;
       }
       if (!innermost_.empty()) innermost.resize(sites.size(), innermost_[site]);
     }
@@ -142,8 +149,14 @@ class EditedSites {
  private:
   struct Number {
     std::uint32_t number;
-    bool anchor, omitted;
+    bool anchor, omitted, skipped;
   };
+
+  SiteRecord without_effect(std::uint32_t number) const {
+    SiteRecord site = added(number, SiteKind::kExecute, 0);
+    site.flags = sites_[number].flags & (kSiteInlined | kSiteEntry | kSiteExit);
+    return site;
+  }
 
   SiteRecord added(std::uint32_t anchor, SiteKind kind, int detail) const {
     SiteRecord site{};
@@ -249,6 +262,7 @@ class ThreadCopy {
         stream_(trace, thread),
         adds_(!edits.only_sites),
         left_out_(adds_ ? edits.left_out : LeftOut{}, thread),
+        skipped_(adds_ ? edits.skipped : LeftOut{}, thread),
         pm_(trace.metadata()),
         out_(writer, thread) {
     if (!adds_) return;
@@ -280,7 +294,12 @@ class ThreadCopy {
     bool of_fenced_call = false;
     for (LeftOutOfThread& call : fenced_calls_) of_fenced_call |= call.leaves_out(number_);
     if (!of_fenced_call && ends_call(operation)) add_behind_call();
-    if (left_out_.leaves_out(number_)) return leave_out(operation);
+    if (skipped_.leaves_out(number_) && operation.site >= kBuiltinSites) {
+      return leave_out(operation, sites_.skipped(operation.site));
+    }
+    if (left_out_.leaves_out(number_)) {
+      return leave_out(operation, sites_.omitted(operation.site));
+    }
     note_meaning(operation);
     const bool of_statement = statement != kNone && accesses_pm(operation);
     const bool stores = of_statement && stores_something(operation);
@@ -295,8 +314,8 @@ class ThreadCopy {
   }
 
   // A mark that gives the next fence a meaning must not apply to the fence after the omitted one.
-  void leave_out(const Operation& operation) {
-    out_.head(sites_.omitted(operation.site));
+  void leave_out(const Operation& operation, std::uint32_t site) {
+    out_.head(site);
     if (operation.kind != SiteKind::kFence || !next_fence_has_meaning_) return;
     out_.head(mark_site(MarkKind::kNextFence));
     out_.word(static_cast<std::uint64_t>(FenceMeaning::kBare));
@@ -363,7 +382,7 @@ class ThreadCopy {
   const EditedSites& sites_;
   OperationStream stream_;
   const bool adds_;
-  LeftOutOfThread left_out_;
+  LeftOutOfThread left_out_, skipped_;
   std::vector<LeftOutOfThread> fenced_calls_;
   PmAddresses pm_;
   RecordWriter out_;
@@ -384,7 +403,8 @@ class Copy {
       : trace_(trace),
         edits_(edits),
         statements_(trace.sites(), edits),
-        sites_(trace, anchors(), left_out()),
+        sites_(trace, anchors(), sites_of_both(edits.left_out, edits.reserved),
+               sites_of_both(edits.skipped, edits.reserved_skipped)),
         writer_(path) {}
 
   Added write() {
@@ -417,10 +437,10 @@ class Copy {
     for (const LeftOut& call : edits_.fenced_calls) sites.merge(sites_of(call));
     return sites;
   }
-  std::set<std::uint32_t> left_out() const {
+  std::set<std::uint32_t> sites_of_both(const LeftOut& one, const LeftOut& other) const {
     std::set<std::uint32_t> sites;
-    if (edits_.left_out != nullptr) sites.merge(sites_of(edits_.left_out));
-    if (edits_.reserved != nullptr) sites.merge(sites_of(edits_.reserved));
+    if (one != nullptr) sites.merge(sites_of(one));
+    if (other != nullptr) sites.merge(sites_of(other));
     return sites;
   }
   std::set<std::uint32_t> sites_of(const LeftOut& operations) const {

@@ -3,7 +3,9 @@
 // same order of its threads.
 //
 //   1  A flush or fence that is left out becomes an operation without effect. It has the same
-//      number, and one instruction less.
+//      number, and one instruction less. Any operation may be skipped: it becomes one without
+//      effect and without instructions. Marks are not skipped. The copy is then a recording of the
+//      changed program only if nothing else depends on the skipped operations.
 //   2  A flush is added behind a statement: clwb of each line of persistent memory that the
 //      statement has stored to, or loaded from, since it began. A fence is added behind that (or
 //      behind the stores alone), or before the first store. A statement is a source line; it ends
@@ -14,7 +16,7 @@
 //   5  New operations have sites of their own, behind those of their anchors. So sites have other
 //      numbers than in the recording, and a machine's predictors other entries. Times are compared
 //      between copies with the same table of sites: with the same statements, and the same
-//      operations that are left out or `reserved`. One of them changes `only_sites`.
+//      operations that are left out, skipped or `reserved`. One of them changes `only_sites`.
 //   6  Turns and races refer to the same operations as before. An added flush or fence belongs to
 //      the turn of the operation before it.
 #pragma once
@@ -38,7 +40,9 @@ struct Edits {
   };
 
   LeftOut left_out{};
-  LeftOut reserved{};  // Operations that other copies leave out
+  LeftOut skipped{};
+  LeftOut reserved{};          // Operations that other copies leave out
+  LeftOut reserved_skipped{};  // Operations that other copies skip
   std::vector<AtStatement> at_statements{};
   std::vector<LeftOut> fenced_calls{};  // Flushes of calls behind which a fence is added
   bool only_sites = false;              // Change the table of sites alone
