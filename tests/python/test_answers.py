@@ -144,7 +144,7 @@ def test_operations_that_wait_for_a_lock_do_not_hide_a_missing_fence(
 
 
 @pytest.mark.parametrize(
-    ("program", "threads"), [(COMBINED, 2), pytest.param(RIGHT, 3, marks=pytest.mark.long)]
+    ("program", "threads"), long_except([(COMBINED, 2), (RIGHT, 3)])
 )
 def test_operations_under_a_lock_are_right_also_if_its_holder_executes_them(
     build: Build, program: int, threads: int
