@@ -268,6 +268,39 @@ TEST(NeedlessLogs, CallThatOneExecutionNeedsIsNeeded) {
   EXPECT_EQ(trace.found(), Logs{});
 }
 
+TEST(NeedlessLogs, LogWithoutWhichALaterCallWouldFenceIsNeeded) {
+  LoggingTrace trace;
+  trace.begin();
+  trace.log(1, {line(0)});
+  trace.log(2, {line(0)});
+  trace.set(line(0), 1);
+  trace.set(line(0), 2);
+  trace.end();
+  trace.begin();
+  trace.log(2, {line(1)});
+  trace.set(line(1), 1);
+  trace.set(line(1), 2);
+  trace.end();
+  EXPECT_EQ(trace.found(), Logs{});
+}
+
+TEST(NeedlessLogs, LogOfALineThatAnotherThreadStoresToBehindTheFlushIsNeeded) {
+  LoggingTrace trace;
+  trace.set(line(0));
+  trace.flush(line(0));
+  trace.sync(trace::SyncKind::kMutexUnlock, kDramBase, 0, 1);
+  trace.sync(trace::SyncKind::kMutexLock, kDramBase, 0, 2);
+  trace.fence();
+  trace.begin();
+  trace.log(1, {line(0)});
+  trace.end();
+  trace.thread(1);
+  trace.sync(trace::SyncKind::kMutexLock, kDramBase, 0, 1);
+  trace.set(line(0));
+  trace.sync(trace::SyncKind::kMutexUnlock, kDramBase, 0, 2);
+  EXPECT_EQ(trace.found(), Logs{});
+}
+
 TEST(NeedlessLogs, StoreOfAnotherThreadWhileTheRegionIsOpenMakesTheLogNeeded) {
   LoggingTrace trace;
   trace.begin();

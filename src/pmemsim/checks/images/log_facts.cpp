@@ -221,8 +221,6 @@ class Reader {
     RegionFacts& facts = facts_[thread.regions[thread.current]];
     if (number == now->data_fence) {
       facts.own_data_fence = oldest >= now->data.first;
-    } else if (number == now->commit_fence) {
-      facts.own_commit_fence = oldest >= now->commit.first;
     } else if (thread.begun > 0 && number == now->log[thread.begun - 1].fence) {
       facts.own_fences[thread.begun - 1] = oldest >= now->log[thread.begun - 1].operations.first;
     }

@@ -30,7 +30,7 @@ struct LineFacts {
 struct RegionFacts {
   std::vector<std::vector<LineFacts>> lines;  // By execution and logged line
   std::vector<bool> own_fences;               // By execution, rule 3
-  bool own_data_fence = true, own_commit_fence = true;
+  bool own_data_fence = true;
   // Stores of the region's thread to PM, apart from its log: their number, and the only one's word
   // if it is within one.
   std::uint64_t stores = 0;

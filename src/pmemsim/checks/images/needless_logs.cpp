@@ -84,7 +84,7 @@ bool does_without(const LoggedRegion& region, const RegionFacts& facts, const Un
     if (execution.logged.empty() && log.lines(i) > 0) return false;  // Rule 4
   }
   if (log.lines() > 0) return true;
-  return facts.own_commit_fence && (facts.own_data_fence || !region.allocated.empty());
+  return facts.own_data_fence || !region.allocated.empty();
 }
 
 // True if a flush and a fence of its word do instead of the region's log.
@@ -99,7 +99,7 @@ bool stores_one_word(const LoggedRegion& region, const RegionFacts& facts) {
     const bool of_word = execution.logged.front().line.number == facts.word * 8 / kLineBytes;
     if (!own || !of_word || !facts.lines[i].front().clean) return false;
   }
-  return lines == 1 && facts.own_commit_fence;
+  return lines == 1;
 }
 
 // Numbers of operations by thread.

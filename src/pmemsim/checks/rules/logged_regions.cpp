@@ -218,8 +218,6 @@ class Thread {
       current().fence = position();
     } else if (depth_ > 0 && purpose_ == Purpose::kDataFlush) {
       region_.data_fence = position();
-    } else if (depth_ > 0 && purpose_ == Purpose::kCommit) {
-      region_.commit_fence = position();
     }
   }
 

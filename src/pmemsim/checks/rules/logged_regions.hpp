@@ -68,8 +68,7 @@ struct LoggedRegion {
   OperationRange data{};
   std::vector<std::pair<std::uint64_t, Line>> data_flushes{};
   std::uint64_t data_fence = OperationRange::kNone;
-  OperationRange commit{};  // The commit of the log, and its fence
-  std::uint64_t commit_fence = OperationRange::kNone;
+  OperationRange commit{};  // The commit of the log, right behind the fence of the data
 };
 
 struct LoggedRegions {
