@@ -249,11 +249,25 @@ class Result(Results, Plot["Axes"]):
         Architecting Phase Change Memory as a Scalable DRAM Alternative, ISCA 2009). Twice the
         memory lasts twice as long. None: nothing was written.
         """
-        media = (s.value for s in self.statistics if s.name == "pm.media_bytes_written")
-        written = next(media, 0.0) or self.pm_write_bytes
+        written = self._statistic("pm.media_bytes_written") or self.pm_write_bytes
         if not written:
             return None
         return _CELL_WRITES * _GIB / written * self.time_ns / _NS_PER_YEAR
+
+    @property
+    def pm_years_of_worst_line(self) -> float | None:
+        """Return when the cells of the most written line are worn, in years of this run.
+
+        No wear levelling moves the line, apart from that of the design's backend. A cell of PCM
+        endures 1e8 writes (`pm_years_per_gib`). None: nothing was written, or all of it is in the
+        buffers of a buffered device.
+        """
+        writes = self._statistic("pm.most_line_writes")
+        return _CELL_WRITES / writes * self.time_ns / _NS_PER_YEAR if writes else None
+
+    def _statistic(self, name: str) -> float:
+        """Return the value of a statistic; 0 if there is none of this name."""
+        return next((each.value for each in self.statistics if each.name == name), 0.0)
 
     @property
     def instructions_per_wall_s(self) -> float:
@@ -317,6 +331,7 @@ class Result(Results, Plot["Axes"]):
             "regions_per_s": self.regions_per_s,
             "pm_write_bytes": self.pm_write_bytes,
             "pm_years_per_gib": self.pm_years_per_gib,
+            "pm_years_of_worst_line": self.pm_years_of_worst_line,
             "wall_s": self.wall_s,
             "instructions_per_wall_s": self.instructions_per_wall_s,
             "stats": {s.name: _number(s.value) for s in self.statistics},

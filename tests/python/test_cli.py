@@ -792,3 +792,13 @@ def test_pmem_spec_on_several_controllers_has_a_note(queue_trace: Path) -> None:
         configure("pmem-spec", "asap", {"pmem_spec.controllers": "published"})
     said = pmemsim("run", str(queue_trace), "--design", "pmem-spec", "--machine", "asap").stderr
     assert said.count(note) == 1
+
+
+def test_lifetimes_have_the_largest_unit_that_fits() -> None:
+    from pmemsim.cli.simulate import _lifetime
+
+    assert _lifetime(None) == "-"
+    assert _lifetime(12.4) == "12.4 years"
+    assert _lifetime(0.5) == "183 days"
+    assert _lifetime(1 / 8766) == "1 hours"
+    assert _lifetime(3.86e-5) == "20.3 minutes"

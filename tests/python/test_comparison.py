@@ -32,8 +32,9 @@ pytestmark = pytest.mark.quick
 
 RUN_KEYS = [
     "workload", "design", "machine", "threads", "seed", "schedule", "instructions", "time_ns",
-    "regions", "regions_per_s", "pm_write_bytes", "pm_years_per_gib", "wall_s",
-    "instructions_per_wall_s", "stats", "core_stalls", "region_latencies", "commit_latencies",
+    "regions", "regions_per_s", "pm_write_bytes", "pm_years_per_gib",
+    "pm_years_of_worst_line", "wall_s", "instructions_per_wall_s", "stats",
+    "core_stalls", "region_latencies", "commit_latencies",
     "configuration", "trace_hash", "version",
 ]  # fmt: skip
 
@@ -95,7 +96,12 @@ def test_memory_lasts_as_long_as_its_cells_with_even_wear() -> None:
     assert run.pm_years_per_gib == pytest.approx(5.3164, abs=1e-4)
     media = Statistic("pm.media_bytes_written", 1280, "bytes", "of a buffered device")
     assert replace(run, statistics=(media,)).pm_years_per_gib == pytest.approx(2.6582, abs=1e-4)
+    hottest = Statistic("pm.most_line_writes", 5, "writes", "of a line")
+    # 2e7 times 1 us: 20 seconds.
+    worst = replace(run, statistics=(hottest,)).pm_years_of_worst_line
+    assert worst == pytest.approx(20 / 31_557_600)
     nothing = replace(run, pm_write_bytes=0)
+    assert nothing.pm_years_of_worst_line is None
     assert nothing.pm_years_per_gib is None
     assert nothing.to_dict()["pm_years_per_gib"] is None
 

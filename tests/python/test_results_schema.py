@@ -202,10 +202,10 @@ def test_schema_refuses_other_names_and_types(change: dict[str, object]) -> None
     run = {
         "command": "run", "workload": "queue", "design": "np", "machine": "asap", "threads": 1,
         "seed": 1, "schedule": 0, "instructions": 1, "time_ns": 1.5, "regions": 0,
-        "regions_per_s": 0.0, "pm_write_bytes": 0, "pm_years_per_gib": None, "wall_s": 0.1,
-        "instructions_per_wall_s": 10.0, "stats": {}, "core_stalls": [],
-        "region_latencies": [], "commit_latencies": [], "configuration": {},
-        "trace_hash": "0", "version": "0",
+        "regions_per_s": 0.0, "pm_write_bytes": 0, "pm_years_per_gib": None,
+        "pm_years_of_worst_line": None, "wall_s": 0.1, "instructions_per_wall_s": 10.0,
+        "stats": {}, "core_stalls": [], "region_latencies": [], "commit_latencies": [],
+        "configuration": {}, "trace_hash": "0", "version": "0",
     }  # fmt: skip
     jsonschema.validate(run, schema())
     with pytest.raises(jsonschema.ValidationError):

@@ -44,6 +44,20 @@ TEST(InternalBuffer, BlockIsMigratedAfterItsNumberOfWrites) {
   EXPECT_EQ(buffer.migrations(), 1u) << "writes are counted from the migration on";
 }
 
+TEST(InternalBuffer, MostWrittenInternalLineCountsWritesOfTheMedia) {
+  MemoryParameters parameters = module();
+  parameters.write_buffer_lines = 1;
+  InternalBuffer buffer(parameters);
+  for (int i = 0; i < 3; ++i) {
+    buffer.write(Line{0}, at_ns(1000 * i));
+    buffer.write(Line{1}, at_ns(1000 * i));  // the same internal line
+    buffer.write(Line{64}, at_ns(1000 * i + 500));
+  }
+  buffer.write(Line{0}, at_ns(3000));
+  EXPECT_EQ(buffer.media_lines_written(), 6u);
+  EXPECT_EQ(buffer.most_line_writes(), 3u);
+}
+
 TEST(InternalBuffer, ModuleWithoutWearLevellingNeverMigrates) {
   InternalBuffer buffer(module());
   for (int i = 0; i < 100'000; ++i) buffer.write(Line{0}, at_ns(i));

@@ -253,13 +253,22 @@ def _chosen(statistics: Sequence[Statistic], globs: str | None) -> list[Statisti
     return [each for each in statistics if each.name in found]
 
 
+def _lifetime(years: float | None) -> str:
+    """Return a duration in the largest unit of which it has one or more."""
+    if years is None:
+        return "-"
+    for unit, per_year in (("years", 1.0), ("days", 365.25), ("hours", 8766.0)):
+        if years * per_year >= 1:
+            return f"{years * per_year:,.3g} {unit}"
+    return f"{years * 525_960:,.3g} minutes"
+
+
 def _print_result(result: Result, statistics: Sequence[Statistic]) -> None:
     shares = ", ".join(
         f"{label} {percent(share)}"
         for label, share in breakdown(result).items()
         if share or label == "core"
     )
-    years = result.pm_years_per_gib
     facts = [
         ("design, machine", f"{result.design}, {result.machine}"),
         ("threads", str(result.threads)),
@@ -268,7 +277,8 @@ def _print_result(result: Result, statistics: Sequence[Statistic]) -> None:
         ("not instrumented", described_run(result)),
         ("atomic regions", f"{result.regions} ({si(result.regions_per_s)} a second)"),
         ("written to PM", f"{si(result.pm_write_bytes)}B"),
-        ("1 GiB of PM lasts", "-" if years is None else f"{years:,.3g} years"),
+        ("1 GiB of PM lasts", _lifetime(result.pm_years_per_gib)),
+        ("most written line lasts", _lifetime(result.pm_years_of_worst_line)),
         ("use of the cores' time", shares),
         (
             "simulation speed",

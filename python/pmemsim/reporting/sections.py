@@ -37,6 +37,7 @@ def _of_run(results: Json) -> Section:
         ("regions a second", number(results["regions_per_s"])),
         ("written to PM", f"{number(results['pm_write_bytes'])} bytes"),
         ("1 GiB of PM lasts, years", number(results["pm_years_per_gib"])),
+        ("most written line lasts, years", number(results.get("pm_years_of_worst_line"))),
     ]
     parts: list[Block] = [
         Table("Run", ["", ">value"], facts),

@@ -662,6 +662,7 @@ MemoryStatistics Channel::statistics() const {
   all.media_bytes_read = all.media_lines_read * internal_.line_bytes();
   all.media_bytes_written = all.media_lines_written * internal_.line_bytes();
   all.migrations = internal_.migrations();
+  all.most_line_writes = internal_.present() ? internal_.most_line_writes() : written_.most();
   return all;
 }
 

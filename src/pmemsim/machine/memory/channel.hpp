@@ -68,6 +68,7 @@
 #include "pmemsim/machine/memory/request_stages.hpp"
 #include "pmemsim/machine/memory/timing.hpp"
 #include "pmemsim/machine/memory/write.hpp"
+#include "pmemsim/machine/memory/written_lines.hpp"
 
 namespace pmemsim {
 
@@ -331,6 +332,7 @@ class Channel {
   std::vector<Rank> ranks_;
   DataBus bus_;
   InternalBuffer internal_;
+  WrittenLines written_;  // unless the device is buffered
   bool writing_ = false;
   bool draining_ = false;
   std::uint32_t started_ = 0;  // requests issued since the channel switched direction

@@ -195,7 +195,11 @@ void Channel::start(std::uint32_t slot, Read& read, Time now) {
 
 void Channel::start(std::uint32_t slot, PendingWrite& pending, Time now) {
   const Time data_end = use_bank(pending, false, now);
-  if (internal_.present()) internal_.write(pending.write.line, now);
+  if (internal_.present()) {
+    internal_.write(pending.write.line, now);
+  } else {
+    written_.write(pending.write.line);
+  }
   const Picoseconds crossing =
       queues_in_device_ ? Picoseconds{0} : link_.to_device.send_line(now) - now;
   pending.state = WriteState::kWriting;

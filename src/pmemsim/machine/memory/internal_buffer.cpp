@@ -48,6 +48,7 @@ void InternalBuffer::write(Line line, Time now) {
     } else {
       found = &writes_[random_slot()];
       ++media_lines_written_;
+      written_lines_.write({found->number});
       use_media(now, write_interval_);
     }
     *found = {number, 0, {}};

@@ -38,6 +38,7 @@
 
 #include "pmemsim/common/units.hpp"
 #include "pmemsim/machine/memory/memory_parameters.hpp"
+#include "pmemsim/machine/memory/written_lines.hpp"
 
 namespace pmemsim {
 
@@ -56,6 +57,8 @@ class InternalBuffer {
   std::uint64_t media_lines_read() const { return media_lines_read_; }
   std::uint64_t media_lines_written() const { return media_lines_written_; }
   std::uint64_t migrations() const { return migrations_; }
+  // Returns the number of media writes of the most written internal line.
+  std::uint64_t most_line_writes() const { return written_lines_.most(); }
   std::uint64_t line_bytes() const { return kLineBytes << part_bits_; }
 
  private:
@@ -92,7 +95,8 @@ class InternalBuffer {
   Time media_free_{};
   std::uint64_t random_ = 0x9E3779B97F4A7C15;
   std::unordered_map<std::uint64_t, std::uint64_t>
-      wear_;  // lines written since migration, by block
+      wear_;                    // lines written since migration, by block
+  WrittenLines written_lines_;  // by internal line
   std::uint64_t media_lines_read_ = 0, media_lines_written_ = 0, migrations_ = 0;
 };
 

@@ -19,6 +19,7 @@ MemoryStatistics& MemoryStatistics::operator+=(const MemoryStatistics& other) {
   media_bytes_read += other.media_bytes_read;
   media_bytes_written += other.media_bytes_written;
   migrations += other.migrations;
+  most_line_writes = std::max(most_line_writes, other.most_line_writes);
   row_accesses += other.row_accesses;
   row_hits += other.row_hits;
   row_misses += other.row_misses;

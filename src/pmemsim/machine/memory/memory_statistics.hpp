@@ -23,7 +23,8 @@ struct MemoryStatistics {
   std::uint64_t media_bytes_read = 0;
   std::uint64_t media_bytes_written = 0;
   std::uint64_t migrations = 0;
-  std::uint64_t row_accesses = 0;  // accesses to banks that have rows
+  std::uint64_t most_line_writes = 0;  // the largest number of writes of one line
+  std::uint64_t row_accesses = 0;      // accesses to banks that have rows
   std::uint64_t row_hits = 0;
   std::uint64_t row_misses = 0;
   std::uint64_t row_conflicts = 0;
@@ -105,6 +106,11 @@ struct MemoryStatistics {
           "Bytes that buffered devices wrote to their media, in whole internal lines");
     visit("migrations", migrations, "blocks",
           "Blocks that the wear levelling of buffered devices migrated", part_of("lines_written"));
+    visit(
+        "most_line_writes", most_line_writes, "writes",
+        "Writes of the device's most written line; of buffered devices, writes of the media's most "
+        "written internal line",
+        at_most("lines_written"));
   }
   template <class Visitor>
   void describe_rows(Visitor& visit) const {
