@@ -40,7 +40,7 @@ bool is_peer(int descriptor) {
   return S_ISSOCK(status.st_mode) || S_ISFIFO(status.st_mode);
 }
 
-// What the library calls for the streams.
+// Functions that the library calls for the streams.
 
 ssize_t receive(void* cookie, char* buffer, std::size_t bytes) {
   return read(static_cast<Stream*>(cookie)->descriptor, buffer, bytes);

@@ -35,7 +35,7 @@ void RedoCopies::store(const At& at, Findings::Place place, Lines& lines, std::u
 void RedoCopies::store_word(const At& at, Findings::Place place, Lines& lines,
                             std::uint64_t address, std::uint64_t value) {
   const std::optional<Stored> copy = copy_of(at, place.line, lines, address, value);
-  const bool by_index = threads_[at.thread].last.by_index;
+  const bool by_index = thread(at.thread).last.by_index;
   if (!copy || by_index) {
     overwrite(at, place, lines, address, copy.has_value());
     Bucket& bucket = bucket_of(value);
@@ -58,9 +58,8 @@ void RedoCopies::overwrite(const At& at, Findings::Place place, Lines& lines, st
   LineState& line = *lines.find(Line::of(address));
   forget(line, word);
   if ((line.persisted & word) != 0) (indexed ? indexed_ : others_)[place] = ++time_;
-  auto& stores = threads_[at.thread].stores;
-  stores.push_back({place, at.operation, address});
-  if (stores.size() > kWindow) stores.pop_front();
+  Thread& own = thread(at.thread);
+  own.stores.at(own.next++ % kWindow) = {place, at.operation, address};
   const auto home = home_of_.find(address);
   if (home == home_of_.end()) return;
   const std::uint64_t word_of_copy = home->second;
@@ -71,8 +70,9 @@ void RedoCopies::overwrite(const At& at, Findings::Place place, Lines& lines, st
 
 void RedoCopies::end_append(const At& at, std::uint32_t source, const Stored& copy) {
   if (copy.at.thread != at.thread) return;
-  const auto& stores = threads_[at.thread].stores;
-  for (auto store = stores.rbegin(); store != stores.rend(); ++store) {
+  const Thread& own = thread(at.thread);
+  for (std::size_t i = own.next; i > 0 && own.next - i < kWindow; --i) {
+    const AppendStore* const store = &own.stores.at((i - 1) % kWindow);
     const bool before = store->operation < copy.at.operation;
     const std::uint64_t apart =
         std::max(store->address, copy.address) - std::min(store->address, copy.address);
@@ -101,7 +101,7 @@ std::optional<RedoCopies::Stored> RedoCopies::copy_of(const At& at, std::uint32_
                                                       const Lines& lines, std::uint64_t address,
                                                       std::uint64_t value) {
   const Bucket& bucket = bucket_of(value);
-  Pair& last = threads_[at.thread].last;
+  Pair& last = thread(at.thread).last;
   const Stored* newest = nullptr;
   for (std::size_t i = 0; i < kWays; ++i) {  // The newest first
     const Stored& stored = bucket.stored.at((bucket.next + kWays - 1 - i) % kWays);
@@ -113,8 +113,7 @@ std::optional<RedoCopies::Stored> RedoCopies::copy_of(const At& at, std::uint32_
     last = {address, stored.address, follows && last.by_index};
     return stored;
   }
-  if (newest == nullptr) return {};
-  note_index(source, newest->address, address);
+  if (newest == nullptr || !note_index(source, newest->address, address)) return {};
   last = {address, newest->address, true};
   return *newest;
 }
@@ -127,6 +126,18 @@ bool RedoCopies::is_copy(const Stored& stored, const Lines& lines, std::uint64_t
                        order_, thread);
 }
 
+std::array<std::uint64_t, RedoCopies::kNeighbours> RedoCopies::words_near(
+    std::uint64_t address) const {
+  std::array<std::uint64_t, kNeighbours> words{};
+  LineData line{};
+  for (std::size_t i = 0; i < kNeighbours; ++i) {
+    const std::uint64_t at = address - kNear + i * kWordBytes;
+    if (i == 0 || at % kLineBytes == 0) line = memory_.read(Line::of(at));
+    std::memcpy(&words.at(i), line.data() + at % kLineBytes, kWordBytes);
+  }
+  return words;
+}
+
 // Returns the numbers that a word may contain: of 8 B, and of 4 B twice.
 std::array<std::uint64_t, 3> RedoCopies::numbers_of(std::uint64_t word) {
   return {word & kAddressBits, word & UINT32_MAX, word >> 32};
@@ -137,10 +148,13 @@ bool RedoCopies::has_number(std::uint64_t copy, std::uint64_t address) const {
     return address >= each.begin && address < each.end;
   });
   const std::uint64_t offset = region == regions_.end() ? 0 : address - region->begin;
-  for (std::uint64_t at = copy - kNear; at <= copy + kNear; at += kWordBytes) {
-    if (at == copy || home_of_.contains(at)) continue;
-    for (const std::uint64_t number : numbers_of(word_at(at))) {
-      if (number == address || (offset != 0 && number == offset)) return true;
+  const std::array<std::uint64_t, kNeighbours> words = words_near(copy);
+  for (std::size_t i = 0; i < kNeighbours; ++i) {
+    const std::uint64_t at = copy - kNear + i * kWordBytes;
+    if (at == copy) continue;
+    for (const std::uint64_t number : numbers_of(words.at(i))) {
+      if (number != address && (offset == 0 || number != offset)) continue;
+      if (!home_of_.contains(at)) return true;
     }
   }
   return false;
@@ -148,17 +162,25 @@ bool RedoCopies::has_number(std::uint64_t copy, std::uint64_t address) const {
 
 // ---- Indices
 
-void RedoCopies::note_index(std::uint32_t source, std::uint64_t copy, std::uint64_t address) {
-  Indices& indices = indices_[source];
-  for (std::uint64_t at = copy - kNear; at <= copy + kNear; at += kWordBytes) {
-    if (at == copy || home_of_.contains(at)) continue;
+bool RedoCopies::note_index(std::uint32_t source, std::uint64_t copy, std::uint64_t address) {
+  const auto [entry, fresh] = indices_.try_emplace(source);
+  Indices& indices = entry->second;
+  if (!fresh && indices.empty()) return false;
+  const std::array<std::uint64_t, kNeighbours> words = words_near(copy);
+  for (std::size_t i = 0; i < kNeighbours; ++i) {
+    const std::uint64_t at = copy - kNear + i * kWordBytes;
+    if (at == copy) continue;
     int part = 0;
-    for (const std::uint64_t number : numbers_of(word_at(at))) {
-      const auto distance = static_cast<std::int64_t>(at - copy);
-      const auto first = indices.try_emplace({distance, part++}, Index{number, address}).first;
-      note_number(first->second, number, address);
+    for (const std::uint64_t number : numbers_of(words.at(i))) {
+      const std::pair key{static_cast<std::int64_t>(at - copy), part++};
+      if (fresh) indices.try_emplace(key, Index{number, address});
+      const auto known = indices.find(key);
+      if (known == indices.end()) continue;
+      note_number(known->second, number, address);
+      if (!known->second.linear || home_of_.contains(at)) indices.erase(known);
     }
   }
+  return !indices.empty();
 }
 
 void RedoCopies::note_number(Index& index, std::uint64_t number, std::uint64_t address) {
@@ -176,7 +198,7 @@ void RedoCopies::note_number(Index& index, std::uint64_t number, std::uint64_t a
 bool RedoCopies::has_index(std::uint32_t source) const {
   const auto known = indices_.find(source);
   return known != indices_.end() && std::ranges::any_of(known->second, [](const auto& entry) {
-           return entry.second.linear && entry.second.different.size() >= kFewest;
+           return entry.second.different.size() >= kFewest;
          });
 }
 

@@ -75,6 +75,7 @@ class RedoCopies {
     bool linear = true;
   };
   using Indices = std::map<std::pair<std::int64_t, int>, Index>;
+  static constexpr std::size_t kNeighbours = 2 * kNear / kWordBytes + 1;
   // A word and its copy. `by_index`: an index may determine the word's address.
   struct Pair {
     std::uint64_t address = 0, copy = 0;
@@ -89,12 +90,19 @@ class RedoCopies {
     std::uint64_t operation = 0, address = 0;
   };
   struct Thread {
-    std::deque<AppendStore> stores{};  // The last ones
-    Pair last{};                       // The last word with a copy
+    std::array<AppendStore, kWindow> stores{};  // The last ones
+    std::size_t next = 0;                       // Number of all stores
+    Pair last{};                                // The last word with a copy
   };
 
+  Thread& thread(CoreId number) {
+    if (threads_.size() <= number) threads_.resize(number + 1);
+    return threads_[number];
+  }
   Copied& copied(std::uint64_t address);
   std::uint64_t word_at(std::uint64_t address) const;
+  // Returns the words from 32 B before the address to 32 B behind it.
+  std::array<std::uint64_t, kNeighbours> words_near(std::uint64_t address) const;
   static std::array<std::uint64_t, 3> numbers_of(std::uint64_t word);
   Bucket& bucket_of(std::uint64_t value) { return recent_[(value * 0x9e3779b97f4a7c15) >> 52]; }
   void store_word(const At& at, Findings::Place place, Lines& lines, std::uint64_t address,
@@ -106,7 +114,8 @@ class RedoCopies {
   bool is_copy(const Stored& stored, const Lines& lines, std::uint64_t address,
                CoreId thread) const;
   bool has_number(std::uint64_t copy, std::uint64_t address) const;
-  void note_index(std::uint32_t source, std::uint64_t copy, std::uint64_t address);
+  // Returns false if no index determines the addresses of this source line.
+  bool note_index(std::uint32_t source, std::uint64_t copy, std::uint64_t address);
   static void note_number(Index& index, std::uint64_t number, std::uint64_t address);
   void end_append(const At& at, std::uint32_t source, const Stored& copy);
   bool is_append(Findings::Place place) const;
@@ -118,7 +127,7 @@ class RedoCopies {
   const Image& memory_;
   std::vector<Bucket> recent_;                // By value
   std::map<std::uint32_t, Indices> indices_;  // By source line
-  std::map<CoreId, Thread> threads_;
+  std::deque<Thread> threads_;
   // The stores of appends, by the source line of the words with a copy by index; kAny: of others.
   std::map<std::uint32_t, std::set<Findings::Place>> appends_;
   // The times of the last stores to persistent words without a copy, or with one by index.
