@@ -777,6 +777,34 @@ TEST(ProgramCheck, StoreComputedFromUnpersistedDataIsReported) {
   }
 }
 
+// A push onto a list whose head another thread has changed: the new head replaces the former one.
+TEST(ProgramCheck, UnpersistedPointerInANewObjectIsReportedUnlessTheObjectReplacesIt) {
+  for (const std::uint64_t location : {kLine, kLine + 8, kThird}) {
+    ReadingTrace trace;
+    trace.read(false);
+    trace.store(trace.made, kOther, 1);
+    trace.clwb(kOther);
+    trace.sfence();
+    trace.store(trace.second, location, kOther);
+    trace.clwb(location);
+    trace.finish();
+    const auto findings = trace.check();
+    EXPECT_EQ(std::ranges::count(findings, "reads-unpersisted 50/12"), location == kLine ? 0 : 1);
+  }
+}
+
+TEST(ProgramCheck, ObjectThatIsLinkedAgainBeforeItIsPublishedCountsOnce) {
+  ReadingTrace trace;
+  trace.read(false);
+  trace.store(trace.made, kOther, 1);
+  trace.store(trace.made, kOther, 2);
+  trace.store(trace.second, kThird, kOther);
+  trace.clwb(kThird);
+  trace.finish();
+  const auto findings = trace.check();
+  EXPECT_EQ(std::ranges::count(findings, "reads-unpersisted 50/12"), 1);
+}
+
 TEST(ProgramCheck, StoreComputedFromOtherDataIsNotReported) {
   ReadingTrace trace;
   trace.read(false);

@@ -154,6 +154,7 @@ class Thread {
   // thread's flushes.
   void end() {
     flushes_.end(at());
+    reads_.end();
     replies_.stores().end();
   }
 
@@ -369,6 +370,7 @@ class Thread {
       if (word >= trace::kMaxAddress || word < kLowestPointer) continue;
       if (pm_.contains(word)) {
         flushes_.publish(now, address, word, by);
+        if (program_.follows_values) reads_.publish(address, word);
         const bool torn = operation_.kind == SiteKind::kStore && operation_.size == kWordBytes &&
                           address % kWordBytes != 0;
         if (torn && by.program && !by.in_region) {

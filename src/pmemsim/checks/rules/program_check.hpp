@@ -38,7 +38,7 @@
 //       line of PM. The stored value is computed from the word, or the store's address is, if the
 //       word is 8 B wide (a pointer). The value may pass through words of the thread's own volatile
 //       memory. Atomic updates, stores inside regions, and words whose line is never flushed again
-//       (P1) are not considered.
+//       (P1) are not considered. read_check.hpp says which dependent stores are correct.
 //   P10 volatile-pointer: an aligned word stored to PM is the address of volatile memory in a line
 //       that the recording has accessed. Values below 4 GiB might be numbers and are ignored.
 //   P11 torn-publish: a pointer into PM is stored, outside regions, across an 8-byte border.

@@ -48,6 +48,10 @@ class ReadValues {
   // stores come first.
   const Read* source_of_data(std::uint32_t site) const;
   const Read* source_of_data_or_address(std::uint32_t site) const;
+  // True if the operation has its address from a loaded pointer.
+  bool has_address_from_pointer(std::uint32_t site) const {
+    return flow_.of_pointer(site) != nullptr;
+  }
   // Returns the loads from which volatile memory has its contents.
   std::vector<Read> sources_of_memory(std::uint64_t address, std::uint64_t bytes) const;
 
