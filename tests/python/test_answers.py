@@ -143,9 +143,7 @@ def test_operations_that_wait_for_a_lock_do_not_hide_a_missing_fence(
     assert found["answers"]["unjudged"] == 0
 
 
-@pytest.mark.parametrize(
-    ("program", "threads"), long_except([(COMBINED, 2), (RIGHT, 3)])
-)
+@pytest.mark.parametrize(("program", "threads"), long_except([(COMBINED, 2), (RIGHT, 3)]))
 def test_operations_under_a_lock_are_right_also_if_its_holder_executes_them(
     build: Build, program: int, threads: int
 ) -> None:
