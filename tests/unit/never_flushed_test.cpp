@@ -420,6 +420,7 @@ struct LoggedHomes : CheckedTrace {
     store(number_, entry, base + step * i);
     store(value_, entry + 8, value);
     if (flushed) clwb(entry);
+    sfence();
     store(count_, kOther, used_);
     clwb(kOther);
     sfence();
@@ -483,9 +484,29 @@ TEST(RedoLogNote, HomeIsReportedIfItsEntryIsNotPersistentBefore) {
     unflushed.append(i, 900 + i, false);
     unflushed.apply(i, 900 + i);
   }
-  const Found found = unflushed.check();
+  const Found found = without_costs(unflushed.check());
   EXPECT_EQ(found.front(), "never-flushed 11 x4");
   EXPECT_EQ(found.size(), 3);  // also the entries
+}
+
+TEST(RedoLogNote, EntryThatIsPersistentOnlyAfterTheLogsCountIsReported) {
+  for (const bool fenced : {true, false}) {
+    CheckedTrace trace;
+    const std::uint32_t number = trace.at(70, SiteKind::kStore, 8);
+    const std::uint32_t count = trace.at(72, SiteKind::kStore, 8);
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      const std::uint64_t entry = kOther + 64 * (i + 1);
+      trace.store(number, entry, kLine + 64 * i);
+      trace.store(number, entry + 8, 900 + i);
+      trace.clwb(entry);
+      if (fenced) trace.sfence();
+      trace.store(count, kOther, i + 1);
+      trace.clwb(kOther);
+      trace.sfence();
+      trace.store(trace.second, kLine + 64 * i, 900 + i);
+    }
+    EXPECT_EQ(trace.check(), fenced ? kRedoLogged : kNotRedoLogged);
+  }
 }
 
 TEST(RedoLogNote, OtherValueThanTheLoggedOneIsReported) {

@@ -333,12 +333,12 @@ void FlushCheck::fence(const At& at, bool checked) {
   for (const Unfenced& flush : unfenced_) {
     if (flush.lock_released && (flush.fenced_by_other || stores_ > flush.stores))
       report_unlocked_flush(flush);
-    end_flush(flush);
+    end_flush(flush, at);
   }
   unfenced_.clear();
 }
 
-void FlushCheck::end_flush(const Unfenced& flush) {
+void FlushCheck::end_flush(const Unfenced& flush, const At& fence) {
   LineState& state = line(flush.line);
   const bool last = same(state.flush, flush.at);
   // Another thread has flushed and fenced the same stores before.
@@ -359,6 +359,7 @@ void FlushCheck::end_flush(const Unfenced& flush) {
     state.ended = flush.words;
     state.fence_thread = thread_;
     state.fence = order_.now(thread_);
+    state.fence_operation = fence.operation;
     fenced_lines_[next_fenced_++ % fenced_lines_.size()] = flush.line;
   }
   if (last && !state.late.empty()) late_.push_back({flush.line, flush.at});

@@ -139,7 +139,7 @@ class FlushCheck {
   void note_race(LineState& state) const;
   bool is_useless(const LineState& state) const;
   Unfenced& add_unfenced(const At& at, Line number, const LineState& state, Words words);
-  void end_flush(const Unfenced& flush);
+  void end_flush(const Unfenced& flush, const At& fence);
   void depend(const At& at, Reason reason, std::uint64_t since);
   void report_flush(Unfenced& flush, const At& at, Reason reason);
   void report_unlocked_flush(const Unfenced& flush);

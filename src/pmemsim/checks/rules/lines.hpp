@@ -42,6 +42,7 @@ struct LineState {
   // The fence that ended the last flush.
   CoreId fence_thread = 0;
   HappensBefore::Epoch fence = 0;
+  std::uint64_t fence_operation = 0;  // Its number in the thread
 
   // The program's own stores since the last flush that are in neither `late` nor `tags`.
   StoreList stores{};

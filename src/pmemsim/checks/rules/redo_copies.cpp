@@ -47,7 +47,7 @@ void RedoCopies::store_word(const At& at, Findings::Place place, Lines& lines,
   forget(line, word);
   (by_index ? line.redo_indexed : line.redo_copied) |= word;
   home_of_[copy->address] = address;
-  copied(address) = {copy->address, ++time_};
+  copied(address) = {copy->address, ++time_, early_store(at, *copy, lines)};
   end_append(at, by_index ? place.line : kAny, *copy);
 }
 
@@ -79,6 +79,23 @@ void RedoCopies::end_append(const At& at, std::uint32_t source, const Stored& co
     if (before && apart > kNear) break;
     appends_[source].insert(store->place);
   }
+}
+
+// Returns the address of the append's last store if the copy was not persistent then; 0: it was.
+std::uint64_t RedoCopies::early_store(const At& at, const Stored& copy, const Lines& lines) {
+  const Thread& own = thread(at.thread);
+  if (copy.at.thread != at.thread || own.next == 0) return 0;
+  const AppendStore& last = own.stores.at((own.next - 1) % kWindow);
+  const LineState& line = *lines.find(Line::of(copy.address));
+  const bool early = line.fence_thread == at.thread && line.fence_operation > last.operation;
+  return early && last.operation > copy.at.operation ? last.address : 0;
+}
+
+bool RedoCopies::is_beside_copy(std::uint64_t address) const {
+  for (std::uint64_t at = address - kNear; at <= address + kNear; at += kWordBytes) {
+    if (home_of_.contains(at)) return true;
+  }
+  return false;
 }
 
 // ---- Copies
@@ -216,7 +233,9 @@ bool RedoCopies::have_copies(Findings::Place place, Line line, const LineState& 
   if ((words & ~copies) != 0) return false;
   std::uint64_t first = UINT64_MAX;
   for (Words left = words; left != 0; left &= static_cast<Words>(left - 1)) {
-    first = std::min(first, copied_.find(line)->at(std::countr_zero(left)).time);
+    const Copied& word = copied_.find(line)->at(static_cast<std::size_t>(std::countr_zero(left)));
+    if (word.early != 0 && !is_beside_copy(word.early)) return false;
+    first = std::min(first, word.time);
   }
   const auto ends_copies = [&](const auto& entry) {
     return entry.second > first && !is_append(entry.first);

@@ -14,7 +14,8 @@
 // The copy is valid until the program overwrites it, or overwrites a persistent word by a store
 // that isn't part of an append. An append consists of the stores from a copy to its home location,
 // and of those right before to words beside the copy. (A program that clears its log, or marks it
-// as applied, executes other stores.)
+// as applied, executes other stores.) The append's last store may make the copy valid for recovery,
+// so the copy must be persistent before it, unless that store is beside a copy itself.
 #pragma once
 
 #include <array>
@@ -84,6 +85,7 @@ class RedoCopies {
   // The copy of a word's last store.
   struct Copied {
     std::uint64_t copy = 0, time = 0;
+    std::uint64_t early = 0;  // Address of the append's last store, if the copy was not persistent
   };
   struct AppendStore {
     Findings::Place place;
@@ -117,6 +119,8 @@ class RedoCopies {
   // Returns false if no index determines the addresses of this source line.
   bool note_index(std::uint32_t source, std::uint64_t copy, std::uint64_t address);
   static void note_number(Index& index, std::uint64_t number, std::uint64_t address);
+  std::uint64_t early_store(const At& at, const Stored& copy, const Lines& lines);
+  bool is_beside_copy(std::uint64_t address) const;
   void end_append(const At& at, std::uint32_t source, const Stored& copy);
   bool is_append(Findings::Place place) const;
   void overwrite(const At& at, Findings::Place place, Lines& lines, std::uint64_t address,
