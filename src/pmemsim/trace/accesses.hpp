@@ -23,4 +23,10 @@ inline bool stores_something(const Operation& operation) {
   }
 }
 
+// True for a fence that orders stores: sfence or mfence.
+inline bool fences_stores(const Operation& operation) {
+  return operation.kind == SiteKind::kFence &&
+         operation.detail != static_cast<std::uint8_t>(FenceKind::kLfence);
+}
+
 }  // namespace pmemsim::trace

@@ -17,13 +17,8 @@ using trace::SiteKind;
 
 namespace {
 
-constexpr std::uint64_t kWordBytes = 8;
-
-bool fences_stores(const Operation& operation) {
-  if (operation.kind == SiteKind::kFence) {
-    return operation.detail != static_cast<std::uint8_t>(trace::FenceKind::kLfence);
-  }
-  return (operation.site_flags & trace::kSiteFullFence) != 0;
+bool completes_flushes(const Operation& operation) {
+  return trace::fences_stores(operation) || (operation.site_flags & trace::kSiteFullFence) != 0;
 }
 
 // Lines with stores that may not be persistent (rule 1).
@@ -147,7 +142,7 @@ class Reader {
   }
 
   void execute(const Operation& operation) {
-    if (fences_stores(operation)) fence();
+    if (completes_flushes(operation)) fence();
     if (!pm_.contains(operation.address)) return;
     if (operation.kind == SiteKind::kCopyLoad) return copy(Line::of(operation.address));
     if (operation.kind == SiteKind::kFlush) {

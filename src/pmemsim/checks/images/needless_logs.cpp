@@ -96,7 +96,8 @@ bool stores_one_word(const LoggedRegion& region, const RegionFacts& facts) {
     lines += execution.logged.size();
     if (execution.logged.empty()) continue;
     const bool own = execution.known && facts.own_fences[i] && execution.of_library.empty();
-    const bool of_word = execution.logged.front().line.number == facts.word * 8 / kLineBytes;
+    const bool of_word =
+        execution.logged.front().line.number == facts.word * kWordBytes / kLineBytes;
     if (!own || !of_word || !facts.lines[i].front().clean) return false;
   }
   return lines == 1;

@@ -26,14 +26,11 @@ using trace::SiteKind;
 
 namespace {
 
-constexpr std::uint64_t kNone = OperationRange::kNone;
-constexpr std::uint64_t kWordBytes = 8;
-
-struct Range {
+struct DeclaredRange {
   std::uint64_t address, bytes;
 };
 
-std::vector<Line> lines_of(const Range& range) {
+std::vector<Line> lines_of(const DeclaredRange& range) {
   std::vector<Line> lines;
   if (range.bytes == 0) return lines;
   const Line last = Line::of(range.address + range.bytes - 1);
@@ -43,14 +40,9 @@ std::vector<Line> lines_of(const Range& range) {
   return lines;
 }
 
-bool fences_stores(const Operation& operation) {
-  return operation.kind == SiteKind::kFence &&
-         operation.detail != static_cast<std::uint8_t>(trace::FenceKind::kLfence);
-}
-
 // State shared by all threads.
-struct Program {
-  explicit Program(const trace::TraceFile& file)
+struct LoggingProgram {
+  explicit LoggingProgram(const trace::TraceFile& file)
       : trace(file), marks(file.sites()), helpers(file.sites(), contexts) {}
 
   bool in_library(std::uint32_t line) const {
@@ -70,10 +62,19 @@ struct Program {
   std::vector<LoggedRegion> regions;
 };
 
+// An execution while it is read.
+struct OpenExecution {
+  LogExecution log;
+  std::vector<DeclaredRange> declared;
+  std::set<std::uint64_t> stored;               // Words that the library stores to next
+  std::map<std::uint64_t, std::size_t> copies;  // Line of the copy, index of the logged line
+  int fences = 0;
+};
+
 // Reads the regions of one thread.
-class Thread {
+class LoggingThread {
  public:
-  Thread(Program& program, std::uint32_t number)
+  LoggingThread(LoggingProgram& program, std::uint32_t number)
       : program_(program),
         pm_(program.trace.metadata()),
         stream_(program.trace, number),
@@ -87,22 +88,13 @@ class Thread {
         mark(operation);
       } else if (is_pm(operation)) {
         access(operation);
-      } else if (fences_stores(operation)) {
+      } else if (trace::fences_stores(operation)) {
         fence();
       }
     }
   }
 
  private:
-  struct Execution {
-    LogExecution log;
-    std::vector<Range> declared;
-    std::set<std::uint64_t> stored;               // Words that the library stores to next
-    Line copied{};                                // Line that is being copied
-    std::map<std::uint64_t, std::size_t> copies;  // Line of the copy, index of the logged line
-    int fences = 0;
-  };
-
   std::uint64_t position() const { return stream_.position() - 1; }
   LogExecution& current() { return execution_->log; }
   bool logs() const { return execution_ && purpose_ == Purpose::kLog; }
@@ -139,15 +131,15 @@ class Thread {
     }
   }
 
-  void declare(const Range& range) {
+  void declare(const DeclaredRange& range) {
     if (depth_ == 0) return;
     if (!declares_) begin_execution();
     execution_->declared.push_back(range);
   }
 
   // Blocks of pm_alloc are whole lines.
-  void allocate(const Range& range) {
-    const Range whole{range.address, std::max<std::uint64_t>(range.bytes, 1)};
+  void allocate(const DeclaredRange& range) {
+    const DeclaredRange whole{range.address, std::max<std::uint64_t>(range.bytes, 1)};
     region_.allocated.push_back({.number = position(),
                                  .first = Line::of(whole.address),
                                  .last = Line::of(whole.address + whole.bytes - 1)});
@@ -173,10 +165,12 @@ class Thread {
     }
     if (declares_) return;
     if (purpose == Purpose::kDataFlush) flushed_ = {position(), 0};
-    if (before == Purpose::kDataFlush && flushed_.first != kNone) flushed_.last = position();
+    if (before == Purpose::kDataFlush && flushed_.first != OperationRange::kNone)
+      flushed_.last = position();
     if (purpose == Purpose::kCommit) region_.commit.first = position();
     if (before == Purpose::kCommit) region_.commit.last = position();
-    if (before == Purpose::kDataFlush && region_.data_fence != kNone && region_.data.empty()) {
+    if (before == Purpose::kDataFlush && region_.data_fence != OperationRange::kNone &&
+        region_.data.empty()) {
       region_.data = flushed_;
     }
   }
@@ -195,7 +189,7 @@ class Thread {
   }
 
   void log_access(const Operation& operation) {
-    Execution& execution = *execution_;
+    OpenExecution& execution = *execution_;
     const Line line = Line::of(operation.address);
     if (operation.kind == SiteKind::kCopyLoad) {
       std::vector<LoggedLine>& logged = current().logged;
@@ -223,12 +217,12 @@ class Thread {
 
   void end_execution() {
     if (!execution_) return;
-    Execution execution = std::move(*execution_);
+    OpenExecution execution = std::move(*execution_);
     execution_.reset();
     declares_ = false;
     LogExecution& log = execution.log;
     log.known = execution.fences == (log.logged.empty() ? 0 : 1);
-    const auto by_library = [&](const Range& range) {
+    const auto by_library = [&](const DeclaredRange& range) {
       return range.bytes == kWordBytes && execution.stored.contains(range.address);
     };
     std::size_t own = execution.declared.size();
@@ -283,13 +277,13 @@ class Thread {
     flushed_ = {};
   }
 
-  Program& program_;
+  LoggingProgram& program_;
   trace::PmAddresses pm_;
   trace::OperationStream stream_;
   CallStack calls_;
   const std::uint32_t number_;
   LoggedRegion region_{};
-  std::optional<Execution> execution_;
+  std::optional<OpenExecution> execution_;
   Contexts::Call begin_{};  // Line and call path of the execution
   OperationRange flushed_;
   Purpose purpose_ = Purpose::kProgram;
@@ -299,9 +293,9 @@ class Thread {
 };
 
 // Gives calls their numbers (rule 1).
-class Calls {
+class LogCalls {
  public:
-  explicit Calls(Program& program) : program_(program) {
+  explicit LogCalls(LoggingProgram& program) : program_(program) {
     for (const auto& [site, context] : program.stores) program.helpers.add_store({context, site});
   }
 
@@ -360,18 +354,18 @@ class Calls {
     return "pm_log_ranges";
   }
 
-  Program& program_;
+  LoggingProgram& program_;
 };
 
 }  // namespace
 
 LoggedRegions logged_regions(const trace::TraceFile& trace) {
-  Program program(trace);
+  LoggingProgram program(trace);
   for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {
-    Thread(program, thread).read();
+    LoggingThread(program, thread).read();
   }
   LoggedRegions all{.calls = {}, .regions = std::move(program.regions)};
-  Calls(program).number(all);
+  LogCalls(program).number(all);
   return all;
 }
 

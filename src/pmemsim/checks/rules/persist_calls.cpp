@@ -24,11 +24,6 @@ using trace::SiteKind;
 
 namespace {
 
-bool fences_stores(const Operation& operation) {
-  return operation.kind == SiteKind::kFence &&
-         operation.detail != static_cast<std::uint8_t>(trace::FenceKind::kLfence);
-}
-
 bool stores_ordinarily(const Operation& operation) {
   return operation.kind != SiteKind::kNonTemporal && trace::stores_something(operation);
 }
@@ -93,7 +88,7 @@ class Reader {
       if (stores_ordinarily(operation) && pm_.contains(operation.address)) {
         stores_.emplace(operation.site, stack.context());
       } else if (operation.kind == SiteKind::kFlush ? pm_.contains(operation.address)
-                                                    : fences_stores(operation)) {
+                                                    : trace::fences_stores(operation)) {
         executions_[{operation.site, stack.context()}].push_back({thread, stream.position() - 1});
       }
     }
