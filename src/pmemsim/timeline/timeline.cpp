@@ -58,7 +58,8 @@ Timeline write_timeline(const trace::TraceFile& trace, const Configuration& conf
   Timeline result{
       .time = machine.end().since_start(), .events = log.size(), .regions = regions.size()};
   if (format == TimelineFormat::kPerfetto) {
-    PerfettoTimeline file(path, shown, sources, machine.design().backend().sub_operation_names());
+    PerfettoTimeline file(path, shown, sources,
+                          machine.design().backend().parts().sub_operation_names());
     for (const TimelineRegion& region : regions) file.add(region);
     log.for_each([&](const StageEvent& event) { file.add(event); });
     file.close();

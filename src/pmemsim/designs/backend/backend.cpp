@@ -10,10 +10,6 @@
 namespace pmemsim {
 namespace {
 
-// WriteId::channel of the identities that the backend has assigned.
-constexpr std::uint32_t kBackendChannel = UINT32_MAX - 1;
-// Bits of the slot in a WriteId's number; the bits above are the order.
-constexpr unsigned kSlotBits = 24;
 // Bits of the slot in a completion's argument; the bits above are the gate.
 constexpr unsigned kGateShift = 32;
 
@@ -27,6 +23,26 @@ Write as_metadata(const Encoded::Metadata& metadata) {
           .written = {}};
 }
 
+// Returns the line's contents without writes that the backend holds.
+LineData accepted_newest(const BackendParts& parts, const Memory& pm, Line line) {
+  return parts.decode(line, pm.newest(parts.place(line)));
+}
+
+// Logs the arrival of a write. Returns the write with its identity in the log.
+Write log_arrival(StageLog& stages, const Write& write, Time now) {
+  Write logged = write;
+  logged.logged = stages.new_id();
+  stages.add({.stage = Stage::kIssue,
+              .detail = static_cast<std::uint8_t>(write.kind),
+              .unit = static_cast<std::uint32_t>(write.owner >> 32),
+              .part = static_cast<std::uint32_t>(write.owner),
+              .id = logged.logged,
+              .line = write.line,
+              .logged_line = write.home.number,
+              .at = {now}});
+  return logged;
+}
+
 }  // namespace
 
 Backend::Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds forward_latency,
@@ -37,8 +53,9 @@ Backend::Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds 
       forward_latency_(forward_latency),
       faults_(faults),
       results_(queue, gates_, !parts_.empty(), faults_),
+      writes_(pm),
       reads_(queue, pm, parts_),
-      held_by_bank_(pm.pending_operations().size()) {
+      held_(pm.pending_operations().size()) {
   std::uint32_t together = 1 + (parts_.entries != nullptr);
   const auto add_gate = [this](WriteGate* gate) {
     if (gate == nullptr) return;
@@ -65,63 +82,36 @@ Backend::~Backend() = default;
 // ---- Writes
 
 WriteId Backend::write(const Write& write) {
-  if (stages_ != nullptr && write.logged == 0) return this->write(issue(write));
-  if (write.kind == WriteKind::kData && overtaken(write)) {
+  if (stages_ != nullptr && write.logged == 0) {
+    return this->write(log_arrival(*stages_, write, queue_.now()));
+  }
+  if (write.kind == WriteKind::kData && departures_.overtaken(write)) {
     parts_.stored(write.line, EntryNeed::kTogether);
     Write newest = write;
     newest.data = this->newest(write.line);
     // A new departure number would be wrong: newer data may have left the caches already.
-    newest.departure = *latest_departure_.find(write.line);
+    newest.departure = departures_.latest(write.line);
     return this->write(newest);
   }
-  count(write, parts_.empty());
+  received_.count(write.kind, parts_.empty());
   return parts_.empty() ? pm_.write(write) : take(write, false);
 }
 
-// Logs the arrival of a write. Returns the write with its identity in the log.
-Write Backend::issue(const Write& write) {
-  Write logged = write;
-  logged.logged = stages_->new_id();
-  stages_->add({.stage = Stage::kIssue,
-                .detail = static_cast<std::uint8_t>(write.kind),
-                .unit = static_cast<std::uint32_t>(write.owner >> 32),
-                .part = static_cast<std::uint32_t>(write.owner),
-                .id = logged.logged,
-                .line = write.line,
-                .logged_line = write.home.number,
-                .at = {queue_.now()}});
-  return logged;
-}
-
-// `sent`: the write is sent to the queues at once.
-void Backend::count(const Write& write, bool sent) {
-  ++ReceivedStatistics::of(received_.writes, write.kind);
-  if (sent) ++ReceivedStatistics::of(received_.sent, write.kind);
-}
-
-// Implements rule 6 (backend.hpp).
-bool Backend::overtaken(const Write& write) {
-  const std::uint64_t departure = write.departure != 0 ? write.departure : next_departure();
-  std::uint64_t* last = latest_departure_.find(write.line);
-  if (last == nullptr) last = &(latest_departure_.insert(write.line) = 0);
-  if (departure < *last) return true;
-  *last = departure;
-  return false;
-}
-
 WriteId Backend::write_reserved(const Write& write) {
-  if (stages_ != nullptr && write.logged == 0) return write_reserved(issue(write));
+  if (stages_ != nullptr && write.logged == 0) {
+    return write_reserved(log_arrival(*stages_, write, queue_.now()));
+  }
   const bool passes_by = parts_.empty() || faults_.reserved;
-  count(write, passes_by);
+  received_.count(write.kind, passes_by);
   if (passes_by && !parts_.empty()) ++received_.bypassing_writes;
   return passes_by ? pm_.write_reserved(write) : take(write, true);
 }
 
 // Returns the line's write that this one coalesces with (rule 2); kNoSlot: none.
 std::uint32_t Backend::coalescing_target(const Write& write) const {
-  const std::uint32_t* const newest = newest_.find(write.line);
-  if (newest == nullptr || results_.expects(write.line)) return kNoSlot;
-  const Passing& older = writes_[*newest];
+  const std::uint32_t newest = writes_.newest(write.line);
+  if (newest == kNoSlot || results_.expects(write.line)) return kNoSlot;
+  const PassingWrite& older = writes_[newest];
   const bool at_work = older.state == State::kHeld && older.unfinished != 0 && !older.reserved;
   if (!at_work || older.write.kind != write.kind || older.write.owner != write.owner ||
       older.write.home != write.home) {
@@ -129,17 +119,12 @@ std::uint32_t Backend::coalescing_target(const Write& write) const {
   }
   const bool may =
       std::ranges::all_of(gates_, [&](const WriteGate* gate) { return gate->may_coalesce(write); });
-  return may ? *newest : kNoSlot;
+  return may ? newest : kNoSlot;
 }
 
 void Backend::coalesce(std::uint32_t slot, const Write& newer) {
-  Passing& passing = writes_[slot];
-  if (passing.acknowledgements == kNoSlot) {
-    passing.acknowledgements = acknowledgements_.take();
-    acknowledgements_[passing.acknowledgements] = {passing.write.persisted};
-    passing.write.persisted = completion<&Backend::acknowledge>(*this, passing.acknowledgements);
-  }
-  acknowledgements_[passing.acknowledgements].push_back(newer.persisted);
+  PassingWrite& passing = writes_[slot];
+  acknowledgements_.add(passing.acknowledgements, passing.write.persisted, newer.persisted);
   passing.coalesced.push_back({newer.persisting, newer.written});
   passing.write.add_newer(newer);
   passing.prepared.data.reset();
@@ -156,67 +141,41 @@ void Backend::coalesce(std::uint32_t slot, const Write& newer) {
   }
 }
 
-// Drops the acknowledgements of a write that won't be persistent.
-void Backend::forget_acknowledgements(const Passing& passing) {
-  if (passing.acknowledgements != kNoSlot) acknowledgements_.release(passing.acknowledgements);
-}
-
-void Backend::acknowledge(std::uint64_t number, Time now) {
-  const auto slot = static_cast<std::uint32_t>(number);
-  const std::vector<Completion> all = std::exchange(acknowledgements_[slot], {});
-  acknowledgements_.release(slot);
-  for (const Completion& persisted : all) {
-    if (persisted) persisted(now);
-  }
-}
-
 WriteId Backend::take(const Write& write, bool reserved) {
   if (const std::uint32_t older = reserved ? kNoSlot : coalescing_target(write); older != kNoSlot) {
     coalesce(older, write);
-    return id_of(older);
+    return writes_.id_of(older);
   }
-  const std::uint32_t slot = writes_.take();
-  Passing& passing = writes_[slot];
-  passing = {.write = write, .order = ++order_, .in_queue = {}, .encoded = {}};
-  passing.reserved = reserved;
+  const std::uint32_t slot = writes_.add(write, reserved);
+  PassingWrite& passing = writes_[slot];
   if (write.bytes != kWholeLine) take_bytes(passing.write.data, newest(write.line), ~write.bytes);
-  if (std::uint32_t* const newest = newest_.find(write.line)) {
-    passing.older = std::exchange(*newest, slot);
-  } else {
-    newest_.insert(write.line) = slot;
-  }
-  ++held_;
-  if (waits_ != nullptr) waits_->hold(1, queue_.now());
-  ++held_by_bank_[bank_of(write.line)];
-  const WriteId id = id_of(slot);
+  held_.add(bank_of(write.line), queue_.now());
+  const WriteId id = writes_.id_of(slot);
   passing.prepared = results_.claim(passing.write);
   for (std::size_t i = 0; i < gates_.size(); ++i) {
     const Completion done = completion<&Backend::gate_done>(*this, i << kGateShift | slot);
     if (!gates_[i]->write(passing.write, passing.prepared, done)) passing.unfinished |= bit(i);
   }
   results_.claimed(passing.prepared.id, passing.unfinished != 0);
-  send_next(write.line);
+  send_next(write.line.number, queue_.now());
   return id;
 }
 
-void Backend::gate_done(std::uint64_t slot_and_gate, Time) {
-  Passing& passing = writes_[static_cast<std::uint32_t>(slot_and_gate)];
+void Backend::gate_done(std::uint64_t slot_and_gate, Time now) {
+  PassingWrite& passing = writes_[static_cast<std::uint32_t>(slot_and_gate)];
   passing.unfinished &= ~bit(slot_and_gate >> kGateShift);
   if (passing.unfinished > 0) return;
   if (faults_.order && passing.state == State::kHeld) {
     send(static_cast<std::uint32_t>(slot_and_gate));
   } else {
-    send_next(passing.write.line);
+    send_next(passing.write.line.number, now);
   }
 }
 
 // Implements rule 2 (backend.hpp).
-void Backend::send_next(Line line) {
-  while (const std::uint32_t* const newest = newest_.find(line)) {
-    std::uint32_t next = kNoSlot;  // the oldest write that hasn't been accepted
-    for (std::uint32_t slot = *newest; slot != kNoSlot; slot = writes_[slot].older) {
-      if (writes_[slot].state != State::kAccepted) next = slot;
-    }
+void Backend::send_next(std::uint64_t line, Time) {
+  for (;;) {
+    const std::uint32_t next = writes_.oldest_unaccepted({line});
     if (next == kNoSlot || writes_[next].state != State::kHeld || writes_[next].unfinished != 0) {
       return;
     }
@@ -224,15 +183,13 @@ void Backend::send_next(Line line) {
   }
 }
 
-void Backend::send_next_later(std::uint64_t line, Time) { send_next({line}); }
-
 // Implements rules 3 and 6 (backend.hpp).
 void Backend::send(std::uint32_t slot) {
-  Passing& passing = writes_[slot];
+  PassingWrite& passing = writes_[slot];
   Encoded encoded = encode(passing);
   if (!encoded.metadata.empty()) {
     passing.state = State::kAwaitsEntries;
-    awaiting_entries_.push_back({.write = id_of(slot)});
+    awaiting_entries_.push_back({.write = writes_.id_of(slot)});
     if (waits_ != nullptr) waits_->await_entry(1, queue_.now());
     if (awaiting_entries_.size() == 1) send_with_metadata(0, queue_.now());
     return;
@@ -247,11 +204,11 @@ void Backend::send(std::uint32_t slot) {
 }
 
 // Implements rules 4 and 5 (backend.hpp).
-Encoded Backend::encode(Passing& passing) const {
+Encoded Backend::encode(PassingWrite& passing) const {
   Write& write = passing.write;
   if (write.bytes != kWholeLine) {
     const LineData before = write.data;
-    take_bytes(write.data, accepted_newest(write.line), ~write.bytes);
+    take_bytes(write.data, accepted_newest(parts_, pm_, write.line), ~write.bytes);
     if (write.data != before) passing.prepared.data.reset();
   }
   if (!passing.prepared.data) return parts_.encode(write, passing.prepared, passing.order);
@@ -260,14 +217,14 @@ Encoded Backend::encode(Passing& passing) const {
   return parts_.encode(predicted, passing.prepared, passing.order);
 }
 
-void Backend::mark_sent(Passing& passing, Encoded encoded) {
+void Backend::mark_sent(PassingWrite& passing, Encoded encoded) {
   if (stages_ != nullptr) {
     stages_->add({.stage = Stage::kEncode,
                   .flag = encoded.duplicate,
                   .id = passing.write.logged,
                   .at = {queue_.now()}});
   }
-  remove_held(passing);
+  held_.remove(bank_of(passing.write.line), queue_.now());
   if (encoded.duplicate) {
     ++received_.duplicates;
   } else {
@@ -286,7 +243,7 @@ void Backend::mark_sent(Passing& passing, Encoded encoded) {
 }
 
 // Implements rule 5 (backend.hpp).
-void Backend::discard_prepared(Passing& passing) {
+void Backend::discard_prepared(PassingWrite& passing) {
   const PreparedId id = std::exchange(passing.prepared, {}).id;
   if (!id) return;
   for (WriteGate* const gate : gates_) gate->discard(id);
@@ -298,9 +255,8 @@ void Backend::metadata_changed(Line line) {
     return;
   }
   if (!keeps_outdated_) results_.discard_range(line, {line.number + 1}, Fate::kMetadataChanged);
-  const std::uint32_t* const newest = newest_.find(line);
-  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
-       slot != kNoSlot && writes_[slot].is_held(); slot = writes_[slot].older) {
+  for (std::uint32_t slot = writes_.newest(line); slot != kNoSlot && writes_[slot].is_held();
+       slot = writes_[slot].older) {
     discard_prepared(writes_[slot]);
   }
 }
@@ -338,25 +294,14 @@ void Backend::log_stages(StageLog* stages) {
   if (parts_.schedule != nullptr) parts_.schedule->log_stages(stages);
 }
 
-std::vector<std::string> Backend::sub_operation_names() const {
-  return parts_.schedule != nullptr ? parts_.schedule->names() : std::vector<std::string>{};
-}
-
 void Backend::profile(RequestStages* stages) {
   waits_ = stages;
+  held_.profile(stages);
   reads_.profile(stages);
 }
 
 void Backend::observe(WriteObserver* observer) const {
   for (WriteGate* const gate : gates_) gate->observe(observer);
-}
-
-// Implements rule 8 (backend.hpp): the first metadata write carries the completions of the data
-// write.
-void Backend::complete_by_metadata(std::uint32_t slot, Write& metadata) {
-  metadata.persisted = writes_[slot].write.persisted;
-  metadata.persisting = completion<&Backend::accepted>(*this, slot);
-  metadata.written = completion<&Backend::written>(*this, slot);
 }
 
 // Returns the write in the form in which the queues receive it.
@@ -376,7 +321,7 @@ void Backend::send_with_metadata(std::uint64_t, Time) {
   while (!awaiting_entries_.empty()) {
     const Waiting waiting = awaiting_entries_.front();
     awaiting_entries_.pop_front();
-    if (send_waiting(waiting)) {
+    if (waiting.is_entries ? send_entries(waiting) : send_write(waiting)) {
       if (waits_ != nullptr && !waiting.is_entries) waits_->await_entry(-1, queue_.now());
       continue;
     }
@@ -384,12 +329,6 @@ void Backend::send_with_metadata(std::uint64_t, Time) {
     pm_.await_any_free_entry(completion<&Backend::send_with_metadata>(*this));
     return;
   }
-}
-
-bool Backend::send_waiting(const Waiting& waiting) {
-  if (waiting.is_entries) return send_entries(waiting);
-  const std::uint32_t slot = slot_of(waiting.write);
-  return slot == kNoSlot || send_together(slot);
 }
 
 bool Backend::send_entries(const Waiting& waiting) {
@@ -402,15 +341,24 @@ bool Backend::send_entries(const Waiting& waiting) {
   return pm_.write_together(writes, false, ids);
 }
 
-bool Backend::send_together(std::uint32_t slot) {
-  Passing& passing = writes_[slot];
+// Implements rules 3 and 8 (backend.hpp): if PM already has the data, the first metadata write
+// carries the completions of the data write.
+bool Backend::send_write(const Waiting& waiting) {
+  const std::uint32_t slot = writes_.slot_of(waiting.write);
+  if (slot == kNoSlot) return true;
+  PassingWrite& passing = writes_[slot];
   passing.encoded = encode(passing);
   std::vector<Write> writes;
   if (!passing.encoded.duplicate) writes.push_back(as_sent(slot));
   for (const Encoded::Metadata& metadata : passing.encoded.metadata) {
     writes.push_back(as_metadata(metadata));
   }
-  if (passing.encoded.duplicate) complete_by_metadata(slot, writes.front());
+  if (passing.encoded.duplicate) {
+    const Write sent = as_sent(slot);
+    writes.front().persisted = sent.persisted;
+    writes.front().persisting = sent.persisting;
+    writes.front().written = sent.written;
+  }
   const std::size_t lines = writes.size();
   if (faults_.metadata) {
     for (; writes.size() > 1; writes.pop_back()) pm_.write(writes.back());
@@ -439,11 +387,11 @@ bool Backend::send_together(std::uint32_t slot) {
 // Called from within the queue. The next write of the line is therefore sent in a later step.
 void Backend::accepted(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
-  Passing& passing = writes_[slot];
+  PassingWrite& passing = writes_[slot];
   if (passing.is_held()) mark_sent(passing, Encoded(passing.encoded));
   passing.state = State::kAccepted;
   if (passing.write.persisting) passing.write.persisting(now);
-  for (const CoalescedWrite& coalesced : passing.coalesced) {
+  for (const PassingWrite::Coalesced& coalesced : passing.coalesced) {
     if (coalesced.persisting) coalesced.persisting(now);
   }
   within_step_ = true;
@@ -452,82 +400,35 @@ void Backend::accepted(std::uint64_t number, Time now) {
     parts_.schedule_accepted(passing.write, passing.encoded);
   }
   within_step_ = false;
-  if (*newest_.find(passing.write.line) == slot) return;
+  if (writes_.newest(passing.write.line) == slot) return;
   queue_.schedule(now, Phase::kController,
-                  completion<&Backend::send_next_later>(*this, passing.write.line.number));
+                  completion<&Backend::send_next>(*this, passing.write.line.number));
 }
 
 void Backend::written(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
-  const Passing& passing = writes_[slot];
+  const PassingWrite& passing = writes_[slot];
   within_step_ = true;
   parts_.written(passing.write, passing.encoded);
   within_step_ = false;
   for (std::uint32_t older = passing.older; older != kNoSlot; older = writes_[older].older) {
     writes_[older].overwritten = true;
   }
-  std::vector<CoalescedWrite> all = passing.coalesced;
+  std::vector<PassingWrite::Coalesced> all = passing.coalesced;
   all.push_back({.persisting = {}, .written = passing.write.written});
-  forget(slot);
-  for (const CoalescedWrite& one : all) {
+  writes_.remove(slot);
+  for (const PassingWrite::Coalesced& one : all) {
     if (one.written) one.written(now);
   }
 }
 
-void Backend::remove_held(const Passing& passing) {
-  --held_;
-  if (waits_ != nullptr) waits_->hold(-1, queue_.now());
-  --held_by_bank_[bank_of(passing.write.line)];
-}
-
-void Backend::forget(std::uint32_t slot) {
-  Passing& passing = writes_[slot];
-  std::uint32_t* const newest = newest_.find(passing.write.line);
-  std::uint32_t* link = newest;
-  while (*link != slot) link = &writes_[*link].older;
-  *link = passing.older;
-  if (*newest == kNoSlot) newest_.erase(passing.write.line);
-  passing.order = 0;
-  writes_.release(slot);
-}
-
 // ---- Finding and dropping
-
-WriteId Backend::id_of(std::uint32_t slot) const {
-  return {kBackendChannel, writes_[slot].order << kSlotBits | slot};
-}
-
-std::uint32_t Backend::slot_of(WriteId id) const {
-  if (id.channel != kBackendChannel) return kNoSlot;
-  const auto slot = static_cast<std::uint32_t>(id.number & ((1u << kSlotBits) - 1));
-  if (slot >= writes_.size() || writes_[slot].order != id.number >> kSlotBits) return kNoSlot;
-  return slot;
-}
-
-bool Backend::droppable(const Passing& passing) const {
-  if (passing.is_held()) return true;
-  if (passing.encoded.duplicate || passing.overwritten) return false;
-  return pm_.pending(passing.in_queue) != nullptr && !needed_by_newer(passing);
-}
-
-// Implements rules 4 and 8 (backend.hpp). Writes that have merged are dropped together.
-bool Backend::needed_by_newer(const Passing& passing) const {
-  std::uint32_t slot = *newest_.find(passing.write.line);
-  for (; &writes_[slot] != &passing; slot = writes_[slot].older) {
-    const Passing& newer = writes_[slot];
-    if (newer.was_partial && newer.in_queue != passing.in_queue) return true;
-    if (newer.encoded.duplicate && !newer.is_held()) return true;
-  }
-  return false;
-}
 
 bool Backend::find(Line line, WriteKind kind, WriteId& id) const {
   if (parts_.empty()) return pm_.find(line, kind, id);
-  const std::uint32_t* const newest = newest_.find(line);
-  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest; slot != kNoSlot;
-       slot = writes_[slot].older) {
-    if (writes_[slot].write.kind != kind || !droppable(writes_[slot])) continue;
-    id = id_of(slot);
+  for (std::uint32_t slot = writes_.newest(line); slot != kNoSlot; slot = writes_[slot].older) {
+    if (writes_[slot].write.kind != kind || !writes_.droppable(writes_[slot])) continue;
+    id = writes_.id_of(slot);
     return true;
   }
   return false;
@@ -535,8 +436,8 @@ bool Backend::find(Line line, WriteKind kind, WriteId& id) const {
 
 const Write* Backend::pending(WriteId id) const {
   if (parts_.empty()) return pm_.pending(id);
-  const std::uint32_t slot = slot_of(id);
-  return slot != kNoSlot && droppable(writes_[slot]) ? &writes_[slot].write : nullptr;
+  const std::uint32_t slot = writes_.slot_of(id);
+  return slot != kNoSlot && writes_.droppable(writes_[slot]) ? &writes_[slot].write : nullptr;
 }
 
 bool Backend::drop(WriteId id) {
@@ -545,11 +446,11 @@ bool Backend::drop(WriteId id) {
     received_.dropped_in_queue += dropped;
     return dropped;
   }
-  const std::uint32_t slot = slot_of(id);
+  const std::uint32_t slot = writes_.slot_of(id);
   if (slot == kNoSlot) return false;
-  const Passing& passing = writes_[slot];
+  const PassingWrite& passing = writes_[slot];
   const Line line = passing.write.line;
-  if (!droppable(passing)) return false;
+  if (!writes_.droppable(passing)) return false;
   if (passing.is_held()) {
     ++received_.dropped_here;
     if (stages_ != nullptr) {
@@ -560,10 +461,10 @@ bool Backend::drop(WriteId id) {
       if ((passing.unfinished & bit(i)) == 0) continue;
       gates_[i]->forget(completion<&Backend::gate_done>(*this, i << kGateShift | slot));
     }
-    remove_held(passing);
-    forget_acknowledgements(passing);
+    held_.remove(bank_of(passing.write.line), queue_.now());
+    acknowledgements_.forget(passing.acknowledgements);
     const bool reserved = passing.reserved;
-    forget(slot);
+    writes_.remove(slot);
     if (reserved) pm_.release(channel_of(line));
   } else {
     const WriteId in_queue = passing.in_queue;
@@ -571,39 +472,29 @@ bool Backend::drop(WriteId id) {
     ++received_.dropped_in_queue;
     pm_.drop(in_queue);
   }
-  send_next(line);
+  send_next(line.number, queue_.now());
   return true;
 }
 
 // Notifies the operations before the queue drops the write, because their state changes in the same
 // step. All writes that have merged with the dropped write are dropped, too.
 void Backend::dropped_from_queue(Line line, WriteId in_queue) {
-  for (std::uint32_t slot = *newest_.find(line); slot != kNoSlot;) {
-    const Passing& passing = writes_[slot];
+  for (std::uint32_t slot = writes_.newest(line); slot != kNoSlot;) {
+    const PassingWrite& passing = writes_[slot];
     const std::uint32_t older = passing.older;
     if (!passing.is_held() && passing.in_queue == in_queue) {
       parts_.dropped(passing.write, passing.encoded, passing.state == State::kAccepted);
-      if (passing.state != State::kAccepted) forget_acknowledgements(passing);
-      forget(slot);
+      if (passing.state != State::kAccepted) acknowledgements_.forget(passing.acknowledgements);
+      writes_.remove(slot);
     }
     slot = older;
   }
 }
 
 LineData Backend::newest(Line line) const {
-  Write all{.line = line, .data = {}, .persisted = {}, .written = {}, .bytes = 0};
-  const std::uint32_t* const newest = newest_.find(line);
-  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
-       slot != kNoSlot && writes_[slot].state != State::kAccepted; slot = writes_[slot].older) {
-    all.add_older(writes_[slot].write);
-  }
-  if (all.bytes != kWholeLine) take_bytes(all.data, accepted_newest(line), ~all.bytes);
+  Write all = writes_.unaccepted(line);
+  if (all.bytes != kWholeLine) take_bytes(all.data, accepted_newest(parts_, pm_, line), ~all.bytes);
   return all.data;
-}
-
-// Returns the line's contents without writes that the backend holds.
-LineData Backend::accepted_newest(Line line) const {
-  return parts_.decode(line, pm_.newest(parts_.place(line)));
 }
 
 LineData Backend::surviving(Line line) const {
@@ -611,13 +502,7 @@ LineData Backend::surviving(Line line) const {
 }
 
 std::span<const std::uint32_t> Backend::pending_operations() const {
-  const std::span<const std::uint32_t> queued = pm_.pending_operations();
-  if (held_ == 0) return queued;
-  all_by_bank_.assign(queued.begin(), queued.end());
-  for (std::size_t bank = 0; bank < all_by_bank_.size(); ++bank) {
-    all_by_bank_[bank] += held_by_bank_[bank];
-  }
-  return all_by_bank_;
+  return held_.added_to(pm_.pending_operations());
 }
 
 // ---- Reads
@@ -625,23 +510,12 @@ std::span<const std::uint32_t> Backend::pending_operations() const {
 void Backend::read(Line line, Completion done) {
   ++received_.reads;
   if (parts_.empty()) return pm_.read(line, done);
-  if (holds_whole(line)) {
+  if (writes_.hold_whole(line)) {
     ++received_.forwarded_reads;
     queue_.schedule(queue_.now() + forward_latency_, Phase::kController, done);
     return;
   }
   reads_.read(line, done);
-}
-
-// Implements rule 1 (backend.hpp).
-bool Backend::holds_whole(Line line) const {
-  ByteMask held = 0;
-  const std::uint32_t* const newest = newest_.find(line);
-  for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
-       slot != kNoSlot && writes_[slot].is_held(); slot = writes_[slot].older) {
-    held |= writes_[slot].write.bytes;
-  }
-  return held == kWholeLine;
 }
 
 // ---- Statistics
@@ -653,9 +527,9 @@ void Backend::statistics(StatisticsCollector& collector) const {
 
 std::string Backend::pending() const {
   std::vector<std::string> all = parts_.pending();
-  if (held_ > 0) {
+  if (held_.count() > 0) {
     all.insert(all.begin(),
-               std::to_string(held_) + " writes are held by the backend" +
+               std::to_string(held_.count()) + " writes are held by the backend" +
                    (awaiting_entries_.empty() ? ""
                                               : ", which has too few free entries for a write "
                                                 "and its metadata"));

@@ -49,13 +49,15 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/common/line_table.hpp"
-#include "pmemsim/common/slab.hpp"
 #include "pmemsim/designs/backend/backend_parameters.hpp"
 #include "pmemsim/designs/backend/backend_parts.hpp"
+#include "pmemsim/designs/backend/coalesced_acknowledgements.hpp"
+#include "pmemsim/designs/backend/departures.hpp"
+#include "pmemsim/designs/backend/held_by_bank.hpp"
 #include "pmemsim/designs/backend/metadata_port.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
 #include "pmemsim/designs/backend/passing_reads.hpp"
+#include "pmemsim/designs/backend/passing_writes.hpp"
 #include "pmemsim/designs/backend/received_statistics.hpp"
 #include "pmemsim/designs/backend/result_buffer.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
@@ -74,7 +76,7 @@ class Backend final : public MetadataPort {
   void read(Line line, Completion done);
   WriteId write(const Write& write);
   // Returns the next value of Write::departure, for data that leave the caches.
-  std::uint64_t next_departure() { return ++departures_; }
+  std::uint64_t next_departure() { return departures_.next(); }
 
   // The functions of Memory with the same names, extended to held writes.
   bool drop(WriteId id);
@@ -116,43 +118,13 @@ class Backend final : public MetadataPort {
   void observe(WriteObserver* observer) const;
   // Logs the stages of writes, of operations on them and of predictions.
   void log_stages(StageLog* stages);
-  // Returns the names of the operations' sub-operations, by their numbers in the log.
-  std::vector<std::string> sub_operation_names() const;
   void profile(RequestStages* stages);
   void statistics(StatisticsCollector& collector) const;
   // Describes the held writes and the causes of their waits; empty if none is held.
   std::string pending() const;
 
  private:
-  enum class State : std::uint8_t {
-    kHeld,           // waits for an operation, or for an older write of its line
-    kAwaitsEntries,  // waits for queue entries for itself and its metadata
-    kSent,           // sent to the queues, but not accepted
-    kAccepted,       // accepted, but not written yet
-  };
-  // Completions of a newer write that has coalesced with an older one (rule 2).
-  struct CoalescedWrite {
-    Completion persisting, written;
-  };
-  // A write, from its arrival until it has been written.
-  struct Passing {
-    Write write;
-    std::uint64_t order = 0;        // position in the order of arrival; 0: the slot is free
-    std::uint64_t unfinished = 0;   // one bit for each gate that still delays the write
-    std::uint32_t older = kNoSlot;  // slot of the previous write of the line
-    State state = State::kHeld;
-    bool reserved = false;
-    bool was_partial = false;  // the write was filled (rule 4)
-    bool overwritten = false;  // a newer write of its line has been written (rule 8)
-    Prepared prepared{};       // prepared results that the write may use
-    WriteId in_queue;
-    Encoded encoded;  // valid once it is sent
-    std::vector<CoalescedWrite> coalesced{};
-    // Slot of the completions of all coalesced writes, if there are any.
-    std::uint32_t acknowledgements = kNoSlot;
-
-    bool is_held() const { return state <= State::kAwaitsEntries; }
-  };
+  using State = PassingWrite::State;
   // A request that waits for free queue entries: a write with its metadata, or the write-back of a
   // line of entries (line_entries.hpp).
   struct Waiting {
@@ -162,39 +134,23 @@ class Backend final : public MetadataPort {
     Completion persisting{};
   };
 
-  void count(const Write& write, bool sent);
-  Write issue(const Write& write);
   WriteId take(const Write& write, bool reserved);
   std::uint32_t coalescing_target(const Write& write) const;
   void coalesce(std::uint32_t slot, const Write& newer);
-  void acknowledge(std::uint64_t slot, Time now);
-  void forget_acknowledgements(const Passing& passing);
-  bool overtaken(const Write& write);
   void gate_done(std::uint64_t slot_and_gate, Time now);
-  void send_next(Line line);
-  void send_next_later(std::uint64_t line, Time now);
+  void send_next(std::uint64_t line, Time now);
   void send(std::uint32_t slot);
-  Encoded encode(Passing& passing) const;
+  Encoded encode(PassingWrite& passing) const;
   Write as_sent(std::uint32_t slot);
-  void complete_by_metadata(std::uint32_t slot, Write& metadata);
-  void mark_sent(Passing& passing, Encoded encoded);
-  void discard_prepared(Passing& passing);
+  void mark_sent(PassingWrite& passing, Encoded encoded);
+  void discard_prepared(PassingWrite& passing);
   void send_with_metadata(std::uint64_t, Time now);
   void write_after_step(std::uint64_t, Time now);
-  bool send_waiting(const Waiting& waiting);
-  bool send_together(std::uint32_t slot);
+  bool send_write(const Waiting& waiting);
   bool send_entries(const Waiting& waiting);
   void accepted(std::uint64_t slot, Time now);
   void written(std::uint64_t slot, Time now);
-  void remove_held(const Passing& passing);
   void dropped_from_queue(Line line, WriteId in_queue);
-  void forget(std::uint32_t slot);
-  LineData accepted_newest(Line line) const;
-  bool holds_whole(Line line) const;
-  bool needed_by_newer(const Passing& passing) const;
-  bool droppable(const Passing& passing) const;
-  std::uint32_t slot_of(WriteId id) const;
-  WriteId id_of(std::uint32_t slot) const;
 
   EventQueue& queue_;
   Memory& pm_;
@@ -206,22 +162,16 @@ class Backend final : public MetadataPort {
   const BackendFaults faults_;
   StageLog* stages_ = nullptr;
   ResultBuffer results_;
-  Slab<Passing> writes_;
-  Slab<std::vector<Completion>> acknowledgements_;
-  LineTable<std::uint32_t> newest_;  // by line: slot of the newest write
+  PassingWrites writes_;
+  CoalescedAcknowledgements acknowledgements_;
   std::deque<Waiting> awaiting_entries_;
   // True while operations are notified that a write is accepted or written.
   bool within_step_ = false;
   std::vector<Write> after_step_;  // metadata writes to send after that step
   PassingReads reads_;
-  std::uint64_t order_ = 0;
-  std::uint64_t departures_ = 0;
-  LineTable<std::uint64_t>
-      latest_departure_;  // by line: the greatest Write::departure that has arrived
+  Departures departures_;
   ReceivedStatistics received_;
-  std::uint64_t held_ = 0;
-  std::vector<std::uint32_t> held_by_bank_;
-  mutable std::vector<std::uint32_t> all_by_bank_;  // result of pending_operations()
+  HeldByBank held_;
 };
 
 }  // namespace pmemsim

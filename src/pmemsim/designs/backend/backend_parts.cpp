@@ -149,4 +149,8 @@ std::vector<std::string> BackendParts::pending() const {
   return all;
 }
 
+std::vector<std::string> BackendParts::sub_operation_names() const {
+  return schedule != nullptr ? schedule->names() : std::vector<std::string>{};
+}
+
 }  // namespace pmemsim

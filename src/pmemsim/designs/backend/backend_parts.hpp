@@ -82,6 +82,8 @@ struct BackendParts {
 
   void statistics(StatisticsCollector& collector) const;
   std::vector<std::string> pending() const;
+  // Returns the names of the operations' sub-operations, by their numbers in the log.
+  std::vector<std::string> sub_operation_names() const;
 
   Operations operations;
   std::unique_ptr<LineEntries> entries;         // nullptr: no operation needs entries

@@ -25,6 +25,12 @@ struct ReceivedStatistics {
     return counts[static_cast<std::size_t>(kind)];
   }
 
+  // Counts a write. `is_sent`: it is sent to the queues at once.
+  void count(WriteKind kind, bool is_sent) {
+    ++of(writes, kind);
+    if (is_sent) ++of(sent, kind);
+  }
+
   template <class Visitor>
   void describe(Visitor& visit) const {
     const auto [data, log, log_header, metadata] = writes;
