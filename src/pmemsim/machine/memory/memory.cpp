@@ -91,11 +91,11 @@ void Memory::set_largest_group(std::uint32_t writes) {
 }
 
 bool Memory::writes_wait(Line line) const {
-  return implementation_->channels[channel_of(line)]->writes_wait();
+  return implementation_->channels[channel_of(line)]->admissions().writes_wait();
 }
 
 void Memory::await_admission(Line line, Completion admitted) {
-  implementation_->channels[channel_of(line)]->await_admission(admitted);
+  implementation_->channels[channel_of(line)]->admissions().await(admitted);
 }
 
 bool Memory::reserve(std::uint32_t channel) {
@@ -119,12 +119,12 @@ bool Memory::drop(WriteId id) {
 
 bool Memory::find(Line line, WriteKind kind, WriteId& id) const {
   id.channel = channel_of(line);
-  return implementation_->channels[id.channel]->find(line, kind, id.number);
+  return implementation_->channels[id.channel]->writes().find(line, kind, id.number);
 }
 
 const Write* Memory::pending(WriteId id) const {
   if (id.channel >= implementation_->channels.size()) return nullptr;
-  return implementation_->channels[id.channel]->pending(id.number);
+  return implementation_->channels[id.channel]->writes().pending(id.number);
 }
 
 std::uint32_t Memory::channel_of(Line line) const {
@@ -137,7 +137,7 @@ std::uint32_t Memory::bank_of(Line line) const {
 }
 
 LineData Memory::newest(Line line) const {
-  const Write pending = implementation_->channels[channel_of(line)]->pending_of(line);
+  const Write pending = implementation_->channels[channel_of(line)]->writes().combined(line);
   LineData data = implementation_->device.read(line);
   take_bytes(data, pending.data, pending.bytes);
   return data;
@@ -148,13 +148,13 @@ Image& Memory::device() { return implementation_->device; }
 
 void Memory::for_each_accepted(void (*visit)(void* context, const Write&), void* context) const {
   for (const auto& channel : implementation_->channels) {
-    channel->for_each_accepted([&](const Write& write) { visit(context, write); });
+    channel->writes().for_each_accepted([&](const Write& write) { visit(context, write); });
   }
 }
 
 LineData Memory::surviving(Line line) const {
   LineData data = implementation_->device.read(line);
-  implementation_->channels[channel_of(line)]->apply_accepted(line, data);
+  implementation_->channels[channel_of(line)]->writes().apply_accepted(line, data);
   return data;
 }
 
