@@ -23,7 +23,6 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       loads_pass_locks_(parameters.loads_pass_locks && !parts.design.wants(kLoads | kRewind)),
       cycle_(clock.cycle()),
       forward_latency_(clock.slots(parameters.forward_latency)),
-      load_retry_latency_(clock.slots(parameters.load_retry_latency)),
       locked_latency_(clock.slots(parameters.locked_latency)),
       branch_penalty_(clock.slots(parameters.branch_penalty)),
       time_slice_(clock.slots(parameters.time_slice)),
@@ -31,20 +30,18 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd ||
                         parts.design.commits_synchronously()),
       rewinds_(parts.design.wants(kRewind)),
-      reports_loads_(parts.design.wants(kLoads)),
-      reports_retired_stores_(parts.design.wants(kAllStores) &&
-                              !parts.design.wants(kWrittenStores)),
       hint_instructions_(parts.design.hint_instructions()),
+      locks_(lock_order, statistics_),
       races_(parts.queue, parts.synchronisation, completion<&Core::race_over>(*this)),
-      directions_(parameters.predictor_index_bits),
-      targets_(parameters.target_index_bits),
-      returns_(parameters.return_stack_entries),
+      reports_(parts.design, parts.pm_space, parts.program_events, clock, id),
+      branches_(parameters, statistics_),
       window_(parameters),
-      tlb_(clock, tlb),
       misses_(parts.hierarchy, clock, id, parameters.mshrs, prefetch, statistics_),
       port_(parameters.one_access_at_a_time),
       store_head_(parts, *this, clock, parameters, id, lock_order, misses_, port_, statistics_),
-      stores_(store_head_.stores()) {
+      stores_(store_head_.stores()),
+      loads_({window_, stores_, caches_, misses_, port_, statistics_}, clock, parameters, tlb),
+      time_(store_head_.waits(), locked_latency_) {
   parts.hierarchy.connect(id, *this);
 }
 
@@ -69,6 +66,7 @@ void Core::run(const trace::TraceFile& file, const DecodedSites& decoded, const 
 void Core::profile(TimeProfile& profile, const CoreParameters& parameters, bool alone) {
   profile_ = std::make_unique<CoreProfile>(profile, stores_, clock_, parameters, retire_, alone);
   store_head_.profile(profile_.get());
+  time_.profile(profile_.get());
 }
 
 void Core::filled(Line line, LineState, Time when, Source source) {
@@ -78,8 +76,8 @@ void Core::filled(Line line, LineState, Time when, Source source) {
                                          Cause::kOtherCore, Cause::kDram, Cause::kPm};
   std::uint32_t index = misses_.filled(line, slot);
   while (index != kNoEntry) {
-    const std::uint32_t next = entry(index).next_in_line;
-    Entry& waiting = entry(index);
+    const std::uint32_t next = window_[index].next_in_line;
+    Entry& waiting = window_[index];
     waiting.cause = kCauses[static_cast<std::size_t>(source)];
     if (profile_ != nullptr) profile_->filled(index, line, waiting.cause);
     if (line == Line::of(waiting.address + waiting.size - 1)) {
@@ -92,7 +90,7 @@ void Core::filled(Line line, LineState, Time when, Source source) {
     }
     index = next;
   }
-  retry_waiting_loads();
+  retry(loads_.take_without_register());
   if (acquiring_ == Acquiring::kLine) write_lock();
   store_head_.drain();
   retry_loads_at_port();

@@ -31,21 +31,24 @@
 #include "pmemsim/designs/interface/lowered_stream.hpp"
 #include "pmemsim/designs/interface/program_events.hpp"
 #include "pmemsim/machine/cache/hierarchy.hpp"
-#include "pmemsim/machine/cpu/branch_predictor.hpp"
+#include "pmemsim/machine/cpu/branch_unit.hpp"
 #include "pmemsim/machine/cpu/core_parameters.hpp"
 #include "pmemsim/machine/cpu/core_profile.hpp"
 #include "pmemsim/machine/cpu/core_statistics.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
 #include "pmemsim/machine/cpu/data_port.hpp"
 #include "pmemsim/machine/cpu/decoded_sites.hpp"
+#include "pmemsim/machine/cpu/held_locks.hpp"
 #include "pmemsim/machine/cpu/instruction_window.hpp"
+#include "pmemsim/machine/cpu/load_unit.hpp"
 #include "pmemsim/machine/cpu/miss_registers.hpp"
 #include "pmemsim/machine/cpu/race_order.hpp"
+#include "pmemsim/machine/cpu/retirement_reports.hpp"
 #include "pmemsim/machine/cpu/speculative_stores.hpp"
 #include "pmemsim/machine/cpu/store_queue.hpp"
 #include "pmemsim/machine/cpu/store_queue_head.hpp"
 #include "pmemsim/machine/cpu/synchronisation.hpp"
-#include "pmemsim/machine/cpu/tlb.hpp"
+#include "pmemsim/machine/cpu/time_attribution.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim {
@@ -80,7 +83,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void profile(TimeProfile& profile, const CoreParameters& parameters, bool alone);
   std::uint64_t operations_read() const { return stream_ ? stream_->position() : 0; }
   const CoreStatistics& statistics() const { return statistics_; }
-  const CycleAccount& account() const { return account_; }
+  const CycleAccount& account() const { return time_.account(); }
   const Clock& clock() const { return clock_; }
   // Describes what the core waits for, for a StuckError.
   std::string waiting_for() const;
@@ -98,7 +101,6 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void profile_operation();
   void profile_end(Slot drained);
   CoreProfile::FrontEnd front_end() const;
-  void count_instructions();
   void finish();
   bool end_time_slice();
   void schedule_wake();
@@ -109,10 +111,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void set_version(std::uint32_t entry, const trace::Operation& operation);
   StoreKind store_kind(const trace::Operation& operation) const;
   bool dispatch_branch(const trace::Operation& operation);
-  bool dispatch_indirect_branch(const trace::Operation& operation);
-  bool dispatch_mispredicted_return(const trace::Operation& operation);
   void block_at(const trace::Operation& branch);
-  void follow_call();
   bool dispatch_recurrence(const trace::Operation& operation);
   bool dispatch_plain(const trace::Operation& operation, Kind kind);
   // True if the reorder buffer has room for these instructions and the code before them.
@@ -185,12 +184,6 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
     const Slot dispatched = dispatch_ + instructions + instructions_without_entry_;
     return window_.operands_ready(dependences, std::max(dispatched, earliest));
   }
-  bool translated_at_once(std::uint64_t address, std::uint32_t size) {
-    if (!tlb_.present()) return true;
-    const bool found = tlb_.in_first(address, size);
-    statistics_.translations += found;
-    return found;
-  }
 
   // Operations that order others (core_ordered_operations.cpp).
   bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
@@ -201,30 +194,15 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool dispatch_mark(const trace::Operation& operation);
   void end_region_with_its_last_store();
   bool dispatch_hint(const trace::Operation& operation);
-  void count_locks(trace::SyncKind kind);
-  void count_own_locks(trace::LockRole role);
-  // True if the operation on an atomic variable has to keep its recorded order. If simulated time
-  // decides the order of locks, operations under a lock follow the order of that lock.
-  bool in_recorded_order() const { return lock_order_ == LockOrder::kRecorded || locks_held_ == 0; }
-  // Returns the operation's effect on a lock that the program implements itself, if simulated time
-  // decides the order of locks.
-  trace::LockRole lock_role(const trace::Operation& operation) const;
 
   // Execution and retirement (core_execution.cpp).
   void execute(std::uint32_t index);
   void load(std::uint32_t index);
-  [[gnu::noinline]] void load_through_port(std::uint32_t index);
-  void wait_for_port(std::uint32_t index);
-  void wait_for_line(std::uint32_t index, MissRegisters::Register* mshr);
+  void retry(const std::vector<std::uint32_t>& loads);
   void retry_loads_at_port() {
-    if (!loads_at_port_.empty() && !port_.held()) retry_waiting_at_port();
+    if (loads_.any_may_use_port()) retry(loads_.take_at_port(clock_.slot(queue_.now())));
   }
-  void retry_waiting_at_port();
-  Slot translation(std::uint64_t address, std::uint64_t bytes);
-  void translate(Entry& access) {
-    if (tlb_.present()) translate_now(access);
-  }
-  void translate_now(Entry& access);
+  [[gnu::noinline]] void await_version(std::uint32_t index);
   void version_due(std::uint64_t index, Time now);
   void version_reached(std::uint64_t index, Time now);
   void wait_is_over(std::uint32_t index, Slot until, Cause cause);
@@ -243,26 +221,16 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void acquire_due(std::uint64_t index, Time now);
   void acquired(std::uint64_t index, Time now);
   void write_lock();
-  template <bool kProfiled>
-  void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
-  void log_region(Stage stage) const;
   [[gnu::noinline]] void region_retired(const Entry& end);
-  [[gnu::noinline]] void notify_load(std::uint64_t address, std::uint32_t size, bool forwarded);
-  void notify_stores(const Entry& retired);
-  [[gnu::noinline]] std::uint32_t notify_store(const StoreEntry& store, std::uint32_t segments,
-                                               Slot slot);
-  void notify_hint();
-  void retry_waiting_loads();
+  [[gnu::noinline]] void notify_stores(const Entry& retired);
 
   // Calls from the store queue's head.
   void left_store_queue(std::uint32_t rob, Slot slot) override { complete(rob, slot); }
   void drain_stopped() override {
     if (races_.any_reached()) races_.release(progress());
   }
-  void store_written(const StoreEntry& store, Slot slot) override {
-    written_segments_ = notify_store(store, store.follows ? written_segments_ : 0, slot);
-  }
+  void store_written(const StoreEntry& store, Slot slot) override { reports_.written(store, slot); }
   void drain_resumed() override {
     retire();
     retry_loads_at_port();
@@ -278,16 +246,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   }
 
   // Pausing, and rolling back to the beginning of a region (core_rewind.cpp).
-  void account_for_incomplete(Slot until);
-  void account_for_speculation(Slot slots);
   void discard_in_flight(Slot restart);
   void undo_statistics();
-
-  bool persistent(std::uint64_t address) const { return pm_space_.contains(address); }
-  Entry& entry(std::uint32_t index) { return window_[index]; }
-  std::span<const Dependence> dependences_of(std::uint32_t site) const {
-    return decoded_->dependences((*decoded_)[site]);
-  }
 
   EventQueue& queue_;
   Hierarchy& hierarchy_;
@@ -301,12 +261,10 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   const LockOrder lock_order_;
   const std::uint32_t rob_entries_;
   const bool full_fences_, arm_locks_, loads_pass_locks_;
-  const Slot cycle_, forward_latency_, load_retry_latency_, locked_latency_, branch_penalty_,
-      time_slice_;
+  const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions are durable at their end, without notification
   const bool rewinds_;           // true if the design may roll back regions
-  const bool reports_loads_, reports_retired_stores_;
   const std::uint32_t hint_instructions_;
 
   CoreStatistics statistics_;
@@ -322,13 +280,9 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool finished_ = false;
   std::uint64_t region_ = 0;  // number of the outermost region that began last
   bool in_region_ = false;
-  std::uint32_t locks_held_ = 0;
+  HeldLocks locks_;
   RaceOrder races_;
-  struct PendingHint {
-    Hint hint;  // its data are in `data`
-    std::vector<std::byte> data;
-  };
-  std::deque<PendingHint> hints_;  // hints that have not retired
+  RetirementReports reports_;
 
   // Regions that have been dispatched and whose end has not left the store queue. Recorded only if
   // the design may roll back regions.
@@ -343,7 +297,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   };
   std::deque<RegionStart> region_starts_;
   // Numbers of the last acquisition and of the last release that have been dispatched.
-  // StoreQueueHead has the numbers of the last ones that have ever taken effect.
+  // ThreadSynchronisation has the numbers of the last ones that have ever taken effect.
   std::uint32_t dispatched_acquires_ = 0, dispatched_releases_ = 0;
   bool paused_ = false;
   Slot paused_since_ = 0;
@@ -359,12 +313,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   std::uint32_t instructions_without_entry_ = 0;
   bool advancing_ = false;
   bool wake_scheduled_ = false;
-  BranchHistory branch_history_;
-  DirectionPredictor directions_;
-  TargetPredictor targets_;
-  ReturnStack returns_;
-  std::uint32_t previous_site_ = 0;   // the last call's, at the first operation of a function
-  bool mispredicted_return_ = false;  // the next operation is one
+  BranchUnit branches_;
 
   InstructionWindow window_;
   Slot retire_ = 0;
@@ -372,30 +321,19 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool executing_ = false, retiring_ = false;
   std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
   Slot barrier_ = 0;
-  Slot region_began_ = 0;
   // State of the oldest instruction while it acquires a lock without passing through the store
   // queue.
   enum class Acquiring : std::uint8_t { kNot, kLock, kLine };
   Acquiring acquiring_ = Acquiring::kNot;
-  std::uint64_t regions_retired_ = 0, retired_region_ = 0;  // the latter is region_ at retirement
 
-  // State of address translation and misses.
-  Tlb tlb_;
   MissRegisters misses_;
-  std::vector<std::uint32_t> loads_without_mshr_;
-
   DataPort port_;
-  struct LoadAtPort {
-    std::uint32_t index;
-    bool behind_flush;
-  };
-  std::vector<LoadAtPort> loads_at_port_;  // loads that wait for release()
 
   StoreQueueHead store_head_;
   StoreQueue& stores_;
-  std::uint32_t written_segments_ = 0;  // segments of the last store that left the store queue
+  LoadUnit loads_;
 
-  CycleAccount account_;
+  TimeAttribution time_;
   std::unique_ptr<CoreProfile> profile_;  // nullptr: the run isn't profiled
 };
 

@@ -14,6 +14,18 @@ namespace {
 // takes the branch that other operations take seldom, and an unprofiled run has no other branch.
 constexpr Slot kEachOperation = -1;
 
+void count_instructions(const trace::Operation& operation, CoreStatistics& statistics) {
+  using trace::SiteKind;
+  constexpr trace::KindSet kOthers{SiteKind::kMark, SiteKind::kSync, SiteKind::kExternal};
+  if (!kOthers.contains(static_cast<std::uint8_t>(operation.kind))) {
+    statistics.instructions += operation.instructions;
+  } else if (operation.kind == SiteKind::kExternal) {
+    statistics.instructions += operation.instructions;
+    statistics.external_instructions += operation.instructions;
+    if (operation.flag) statistics.unknown_instructions += operation.instructions;
+  }
+}
+
 }  // namespace
 
 using trace::FenceKind;
@@ -22,17 +34,6 @@ using trace::MarkKind;
 using trace::Operation;
 using trace::SiteKind;
 using trace::SyncKind;
-
-inline void Core::count_instructions() {
-  constexpr trace::KindSet kOthers{SiteKind::kMark, SiteKind::kSync, SiteKind::kExternal};
-  if (!kOthers.contains(static_cast<std::uint8_t>(operation_.kind))) {
-    statistics_.instructions += operation_.instructions;
-  } else if (operation_.kind == SiteKind::kExternal) {
-    statistics_.instructions += operation_.instructions;
-    statistics_.external_instructions += operation_.instructions;
-    if (operation_.flag) statistics_.unknown_instructions += operation_.instructions;
-  }
-}
 
 [[gnu::always_inline]] inline bool Core::next_operation() {
   if (at_end_) return false;
@@ -50,15 +51,14 @@ inline void Core::count_instructions() {
     half_ = RaceOrder::kNever;
     first_half_ = dispatch_;
   }
-  count_instructions();
-  if ((operation_.site_flags & (trace::kSiteEntry | trace::kSiteExit)) != 0) follow_call();
-  previous_site_ = operation_.site;
+  count_instructions(operation_, statistics_);
+  branches_.follow(operation_);
   return true;
 }
 
 // Prepares the profile for the next operation.
 void Core::profile_operation() {
-  profile_->settle(window_.head(), retire_, account_);
+  profile_->settle(window_.head(), retire_, time_.account());
   profile_->before_dispatch(operation_, front_end());
 }
 
@@ -73,7 +73,7 @@ CoreProfile::FrontEnd Core::front_end() const {
           .delayed = delay_ > 0,
           .log = purpose == trace::Purpose::kLog || purpose == trace::Purpose::kCommit,
           .stores_to_pm = kStores.contains(static_cast<std::uint8_t>(operation_.kind)) &&
-                          persistent(operation_.address)};
+                          pm_space_.contains(operation_.address)};
 }
 
 void Core::advance() {
@@ -119,18 +119,18 @@ void Core::finish() {
   design_.thread_ended(id_);
   if (profile_ != nullptr) profile_end(drained);
   // Instructions after the last operation that has an entry.
-  account_.add(Cause::kBase, instructions_without_entry_);
+  time_.account().add(Cause::kBase, instructions_without_entry_);
   retire_ += instructions_without_entry_;
   if (drained <= retire_) return;
   const Slot fence = store_head_.waits().of(Cause::kFence, retire_, drained);
-  account_.add(Cause::kFence, fence);
-  account_.add(Cause::kStoreQueue, drained - retire_ - fence);
+  time_.account().add(Cause::kFence, fence);
+  time_.account().add(Cause::kStoreQueue, drained - retire_ - fence);
   retire_ = drained;
 }
 
 // Charges the time that finish() accounts for.
 void Core::profile_end(Slot drained) {
-  profile_->settle(window_.head(), retire_, account_);
+  profile_->settle(window_.head(), retire_, time_.account());
   profile_->charge_rest(instructions_without_entry_, front_end());
   const Slot retired = retire_ + instructions_without_entry_;
   if (drained <= retired) return;
@@ -169,17 +169,6 @@ void Core::race_over(std::uint64_t, Time now) {
   advance();
 }
 
-// Follows calls and returns by the sites at which functions begin and end. The last operation
-// before a function's first one is the call.
-void Core::follow_call() {
-  if ((operation_.site_flags & trace::kSiteEntry) != 0) returns_.call(previous_site_);
-  if (operation_.kind != SiteKind::kExecute || (operation_.site_flags & trace::kSiteExit) == 0) {
-    return;
-  }
-  ++statistics_.returns;
-  mispredicted_return_ = !returns_.predicted_return();
-}
-
 // Dispatches the operation, which has to wait for something if `waits`. Returns false if an entry
 // is missing: an event later moves the window and calls advance() again.
 bool Core::dispatch(const Operation& operation, bool waits) {
@@ -196,13 +185,12 @@ bool Core::dispatch(const Operation& operation, bool waits) {
     case SiteKind::kAtomicUpdate:
       return dispatch_through_stores(operation, StoreKind::kLocked, true);
     case SiteKind::kBranch:
-      return dispatch_branch(operation);
     case SiteKind::kIndirectBranch:
-      return dispatch_indirect_branch(operation);
+      return dispatch_branch(operation);
     case SiteKind::kRecurrence:
       return dispatch_recurrence(operation);
     case SiteKind::kExecute:
-      if (mispredicted_return_) return dispatch_mispredicted_return(operation);
+      if (branches_.mispredicts_return()) return dispatch_branch(operation);
       [[fallthrough]];
     case SiteKind::kExternal:
       if (!needs_no_entry(operation.instructions)) {
@@ -236,17 +224,17 @@ bool Core::dispatch_load(const Operation& operation, bool waits) {
   if (!waits && load_at_once(operation)) return true;
   const Kind kind = operation.kind == SiteKind::kAtomicLoad ? Kind::kAtomicLoad : Kind::kLoad;
   const std::uint32_t index = new_entry(operation, kind);
-  Entry& load = entry(index);
+  Entry& load = window_[index];
   ++statistics_.loads;
   window_.load_dispatched();
-  window_.add_dependences(index, dependences_of(operation.site));
+  window_.add_dependences(index, decoded_->dependences_of(operation.site));
   if (barrier_entry_ != kNoEntry) {
     window_.wait_for(index, barrier_entry_, 0);
   } else {
     load.ready = std::max(load.ready, barrier_);
   }
   // A load behind a barrier finds the store queue empty, unless the barrier only acquires a lock.
-  const bool empty = barrier_entry_ != kNoEntry && entry(barrier_entry_).kind != Kind::kAcquire;
+  const bool empty = barrier_entry_ != kNoEntry && window_[barrier_entry_].kind != Kind::kAcquire;
   load.forwarded = kind == Kind::kLoad && !empty && forward(index);
   if (kind == Kind::kAtomicLoad) set_version(index, operation);
   window_.produces(operation.site, index);
@@ -256,8 +244,8 @@ bool Core::dispatch_load(const Operation& operation, bool waits) {
 
 // Sets the version for which an atomic load waits; version 0 never waits.
 void Core::set_version(std::uint32_t index, const Operation& operation) {
-  Entry& load = entry(index);
-  const bool in_order = in_recorded_order() && lock_role(operation) == LockRole::kNone;
+  Entry& load = window_[index];
+  const bool in_order = locks_.in_recorded_order(locks_.role(operation));
   load.object = operation.object;
   load.version = in_order ? operation.version : 0;
   load.detail = operation.detail;
@@ -269,7 +257,7 @@ void Core::set_version(std::uint32_t index, const Operation& operation) {
 // If the bytes are still in the store queue, the load waits for the youngest store that wrote any
 // of them, and not for the cache. Memory dependences are known exactly, like with a good predictor.
 bool Core::forward(std::uint32_t index) {
-  Entry& load = entry(index);
+  Entry& load = window_[index];
   const StoreEntry* const youngest = stores_.youngest(load.address, load.size, load.ready);
   if (youngest == nullptr) return false;
   ++statistics_.forwarded_loads;
@@ -288,8 +276,8 @@ bool Core::dispatch_store(const Operation& operation, bool waits) {
   ++statistics_.stores;
   const StoreKind kind = store_kind(operation);
   new_stores(index, kind, operation);
-  if (kind == StoreKind::kAtomicStore) count_own_locks(lock_role(operation));
-  window_.add_dependences(index, dependences_of(operation.site));
+  if (kind == StoreKind::kAtomicStore) locks_.count(locks_.role(operation));
+  window_.add_dependences(index, decoded_->dependences_of(operation.site));
   start(index);
   return true;
 }
@@ -298,48 +286,25 @@ StoreKind Core::store_kind(const Operation& operation) const {
   if (operation.kind == SiteKind::kAtomicStore) return StoreKind::kAtomicStore;
   const bool past_the_caches =
       operation.kind == SiteKind::kNonTemporal &&
-      (design_.lowering().keeps_non_temporal || !persistent(operation.address));
+      (design_.lowering().keeps_non_temporal || !pm_space_.contains(operation.address));
   return past_the_caches ? StoreKind::kNonTemporal : StoreKind::kStore;
 }
 
 bool Core::dispatch_branch(const Operation& operation) {
   // Checked first, so that each branch queries the predictor only once.
   if (!has_entry(operation)) return false;
-  ++statistics_.branches;
-  if (directions_.predicted(operation.site, operation.flag, branch_history_)) {
+  if (branches_.predicted(operation)) {
     instructions_without_entry_ += operation.instructions;
-    return true;
+  } else {
+    block_at(operation);
   }
-  ++statistics_.mispredicted_branches;
-  block_at(operation);
-  return true;
-}
-
-bool Core::dispatch_indirect_branch(const Operation& operation) {
-  if (!has_entry(operation)) return false;
-  ++statistics_.indirect_branches;
-  const auto target = static_cast<std::uint32_t>(operation.address);
-  if (targets_.predicted(operation.site, target, branch_history_)) {
-    instructions_without_entry_ += operation.instructions;
-    return true;
-  }
-  ++statistics_.mispredicted_targets;
-  block_at(operation);
-  return true;
-}
-
-bool Core::dispatch_mispredicted_return(const Operation& operation) {
-  if (!has_entry(operation)) return false;
-  mispredicted_return_ = false;
-  ++statistics_.mispredicted_returns;
-  block_at(operation);
   return true;
 }
 
 // Dispatches a mispredicted branch, which stops the front end until it has executed.
 void Core::block_at(const Operation& branch) {
   const std::uint32_t index = new_entry(branch, Kind::kBranch);
-  window_.add_dependences(index, dependences_of(branch.site));
+  window_.add_dependences(index, decoded_->dependences_of(branch.site));
   blocking_branch_ = index;
   start(index);
 }
@@ -384,7 +349,7 @@ std::uint32_t Core::new_entry(const Part& operation, Kind kind) {
   const std::uint32_t index = window_.push(instructions);
   instructions_without_entry_ = 0;
   dispatch_ += instructions;
-  Entry& added = entry(index);
+  Entry& added = window_[index];
   added.address = operation.address;
   added.ready = dispatch_;
   added.delay = delay_;
@@ -435,7 +400,7 @@ StoreEntry& Core::new_stores(std::uint32_t index, StoreKind kind, const Operatio
 }
 
 StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation& operation) {
-  Entry& owner = entry(index);
+  Entry& owner = window_[index];
   if (owner.stores++ == 0) owner.store = stores_.tail();
   const bool writes =
       operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
@@ -443,8 +408,8 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.object = operation.object;
   store.version = operation.version;
   store.detail = operation.detail;
-  store.lock_role = trace::is_atomic(operation.kind) ? lock_role(operation) : LockRole::kNone;
-  store.in_recorded_order = in_recorded_order() && store.lock_role == LockRole::kNone;
+  store.lock_role = trace::is_atomic(operation.kind) ? locks_.role(operation) : LockRole::kNone;
+  store.in_recorded_order = locks_.in_recorded_order(store.lock_role);
   store.synchronisation = kind == StoreKind::kAcquire || store.lock_role == LockRole::kTakes
                               ? ++dispatched_acquires_
                           : kind == StoreKind::kRelease || store.lock_role == LockRole::kGivesBack
@@ -454,7 +419,7 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
 }
 
 void Core::start(std::uint32_t index) {
-  if (entry(index).pending == 0) execute(index);
+  if (window_[index].pending == 0) execute(index);
   retire();
 }
 

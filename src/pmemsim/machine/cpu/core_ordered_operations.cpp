@@ -23,12 +23,12 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
   } else if (kind == StoreKind::kFlush) {
     ++statistics_.flushes;
   } else if (operation.kind == SiteKind::kSync && operation.address != 0) {
-    count_locks(static_cast<SyncKind>(operation.detail));
+    locks_.count(static_cast<SyncKind>(operation.detail));
   } else if (kind == StoreKind::kLocked) {
-    count_own_locks(lock_role(operation));
+    locks_.count(locks_.role(operation));
   }
   if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
-    window_.add_dependences(index, dependences_of(operation.site));
+    window_.add_dependences(index, decoded_->dependences_of(operation.site));
   }
   // This follows add_dependences(): in a loop, a compare-exchange depends on the value that it read
   // in the previous iteration.
@@ -70,44 +70,23 @@ bool Core::dispatch_annotated_lock(const Operation& operation) {
                                acquires)) {
     return false;
   }
-  count_locks(kind);
+  locks_.count(kind);
   return true;
 }
 
 bool Core::dispatch_acquire(const Operation& operation) {
   if (!has_entry(operation)) return false;
   const std::uint32_t index = new_entry(operation, Kind::kAcquire);
-  Entry& lock = entry(index);
+  Entry& lock = window_[index];
   lock.object = operation.object;
   lock.version = operation.version;
   lock.detail = operation.detail;
   lock.synchronisation = ++dispatched_acquires_;
   lock.store = stores_.tail();
-  count_locks(static_cast<SyncKind>(operation.detail));
+  locks_.count(static_cast<SyncKind>(operation.detail));
   barrier_entry_ = index;
   start(index);
   return true;
-}
-
-void Core::count_locks(SyncKind kind) {
-  if (trace::is_lock(kind)) {
-    ++statistics_.locks;
-    ++locks_held_;
-  } else if (trace::is_unlock(kind) && locks_held_ > 0) {
-    --locks_held_;  // otherwise the lock was acquired before the recording began
-  }
-}
-
-LockRole Core::lock_role(const Operation& operation) const {
-  if (lock_order_ == LockOrder::kRecorded) return LockRole::kNone;
-  const auto role = static_cast<LockRole>(operation.detail);
-  const bool tries = operation.kind == SiteKind::kAtomicUpdate && !operation.flag;
-  return role != LockRole::kNone && tries ? LockRole::kOther : role;
-}
-
-void Core::count_own_locks(LockRole role) {
-  if (role == LockRole::kTakes) ++locks_held_;
-  if (role == LockRole::kGivesBack && locks_held_ > 0) --locks_held_;
 }
 
 bool Core::dispatch_mark(const Operation& operation) {
@@ -123,15 +102,15 @@ bool Core::dispatch_mark(const Operation& operation) {
       mark == MarkKind::kFenceRegions || (end && design_.commits_synchronously());
   if (layers_care ? !has_store_entries(operation, 1) : !has_entry(operation)) return false;
   const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
-  entry(index).store = stores_.tail();  // behind all stores of the region
-  entry(index).region_begin = mark == MarkKind::kRegionBegin;
-  entry(index).region_end = end;
+  window_[index].store = stores_.tail();  // behind all stores of the region
+  window_[index].region_begin = mark == MarkKind::kRegionBegin;
+  window_[index].region_end = end;
   if (mark == MarkKind::kRegionBegin) {
     ++region_;
     in_region_ = true;
     if (rewinds_)
-      region_starts_.push_back({region_, stream_->before_region(), locks_held_,
-                                dispatched_acquires_, dispatched_releases_, returns_.depth()});
+      region_starts_.push_back({region_, stream_->before_region(), locks_.held(),
+                                dispatched_acquires_, dispatched_releases_, branches_.calls()});
   }
   if (layers_care) {
     StoreEntry& store = new_store(index,
@@ -167,17 +146,17 @@ bool Core::dispatch_hint(const Operation& operation) {
   if (!has_entry(call)) return false;
   statistics_.instructions += call.instructions;
   const std::uint32_t index = new_entry(call, Kind::kPlain);
-  entry(index).hint = true;
+  window_[index].hint = true;
   const auto bytes = static_cast<std::uint32_t>(operation.second);
   const std::span<const std::byte> data = stream_->hint_data();
   const auto known = data.first(std::min<std::size_t>(bytes, data.size()));
-  hints_.push_back({{static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
+  reports_.add_hint({static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
                      static_cast<std::uint32_t>(operation.second >> 40),
                      operation.address,
                      bytes,
                      {},
                      stream_->hint_number()},
-                    {known.begin(), known.end()}});
+                    known);
   start(index);
   return true;
 }

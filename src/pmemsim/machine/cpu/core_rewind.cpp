@@ -21,15 +21,15 @@ void Core::pause() {
 void Core::resume() {
   paused_ = false;
   if (finished_) return;
-  if (profile_ != nullptr) profile_->settle(window_.head(), retire_, account_);
+  if (profile_ != nullptr) profile_->settle(window_.head(), retire_, time_.account());
   if (retire_ < paused_since_) {
-    account_for_incomplete(paused_since_);
+    time_.incomplete(window_, delay_cause_, retire_, paused_since_);
     retire_ = paused_since_;
   }
   // The difference is negative if the thread was rolled back during the pause and its core had
   // computed beyond the current time.
   const Slot paused = std::max<Slot>(clock_.slot(queue_.now()) - paused_since_, 0);
-  account_for_speculation(paused);
+  time_.speculation(paused);
   if (StageLog* const stages = program_events_.stages()) {
     stages->add({.stage = Stage::kPause,
                  .unit = id_,
@@ -41,33 +41,15 @@ void Core::resume() {
   advance();
 }
 
-// Attributes the time until the pause, in which the oldest operation didn't complete.
-void Core::account_for_incomplete(Slot until) {
-  if (window_.empty()) {
-    account_.add(delay_cause_, until - retire_);
-    if (profile_ != nullptr) profile_->charge_last(delay_cause_, until - retire_);
-  } else if (profile_ == nullptr) {
-    account_for<false>(entry(window_.head()), retire_, until);
-  } else {
-    profile_->stall(window_.head());
-    account_for<true>(entry(window_.head()), retire_, until);
-  }
-}
-
-void Core::account_for_speculation(Slot slots) {
-  account_.add(Cause::kSpeculation, slots);
-  if (profile_ != nullptr) profile_->charge_last(Cause::kSpeculation, slots);
-}
-
 void Core::rewind() {
   assert(in_region() && !store_head_.draining() && !advancing_ && !retiring_ && !executing_);
   const Slot restart = std::max(retire_, clock_.slot(queue_.now()));
-  if (profile_ != nullptr) profile_->settle(window_.head(), retire_, account_);
-  account_for_speculation(restart - retire_);
+  if (profile_ != nullptr) profile_->settle(window_.head(), retire_, time_.account());
+  time_.speculation(restart - retire_);
   retire_ = restart;
   if (paused_) paused_since_ = std::max(paused_since_, restart);
   if (acquiring_ == Acquiring::kLock) {
-    synchronisation_.forget(entry(window_.head()).object,
+    synchronisation_.forget(window_[window_.head()].object,
                             completion<&Core::acquired>(*this, window_.head()));
   }
   acquiring_ = Acquiring::kNot;
@@ -79,12 +61,12 @@ void Core::rewind() {
   stream_->go_to(start.position);
   races_.roll_back(start.position.position);
   has_operation_ = at_end_ = false;
-  region_ = regions_retired_ = start.region - 1;
-  retired_region_ = 0;
-  locks_held_ = start.locks_held;
+  region_ = start.region - 1;
+  reports_.roll_back(start.region);
+  locks_.roll_back(start.locks_held);
   dispatched_acquires_ = start.acquired;
   dispatched_releases_ = start.released;
-  returns_.set_depth(start.calls);
+  branches_.roll_back(start.calls);
   region_starts_.clear();
   design_.rewound(id_);
   program_events_.rolled_back(id_);
@@ -106,12 +88,10 @@ void Core::undo_statistics() {
 
 void Core::discard_in_flight(Slot restart) {
   misses_.forget_loads();
-  loads_without_mshr_.clear();
-  loads_at_port_.clear();
-  hints_.clear();
+  loads_.discard();
   window_.forget();
   if (profile_ != nullptr) profile_->discard(window_.head());
-  mispredicted_return_ = false;
+  branches_.discard_return();
   barrier_entry_ = blocking_branch_ = kNoEntry;
   barrier_ = dispatch_ = restart;
   delay_ = 0;

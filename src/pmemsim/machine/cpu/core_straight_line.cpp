@@ -52,11 +52,11 @@ StoreEntry& Core::push_store(std::uint32_t index, StoreKind kind, Part operation
 // Retires an operation that has completed at `done`, as the only one in flight, like retire().
 [[gnu::always_inline]] inline void Core::retire_at_once(Slot done, std::uint32_t instructions) {
   const Slot in_turn = retire_ + instructions;
-  account_.add(Cause::kBase, instructions);
+  time_.account().add(Cause::kBase, instructions);
   if (done > in_turn) {
     const Slot delayed = std::min(done - in_turn, delay_);
-    account_.add(delay_cause_, delayed);
-    account_.add(Cause::kExecution, done - in_turn - delayed);
+    time_.account().add(delay_cause_, delayed);
+    time_.account().add(Cause::kExecution, done - in_turn - delayed);
   }
   delay_ = 0;
   retire_ = std::max(in_turn, done);
@@ -75,8 +75,8 @@ StoreEntry& Core::push_store(std::uint32_t index, StoreKind kind, Part operation
 }
 std::uint32_t Core::enter_complete(Part operation, Kind kind, Slot done) {
   const std::uint32_t index = new_entry(operation, kind);
-  entry(index).ready = done;
-  entry(index).state = State::kComplete;
+  window_[index].ready = done;
+  window_[index].state = State::kComplete;
   return index;
 }
 
@@ -90,7 +90,7 @@ std::uint32_t Core::enter_complete(Part operation, Kind kind, Slot done) {
   if (ready >= InstructionWindow::kNotComplete) return false;
   const StoreEntry* const store = stores_.youngest(load.address, load.size, ready);
   if (store != nullptr && store->data_ready == kUnknownSlot) return false;
-  if (!translated_at_once(load.address, load.size)) return false;
+  if (!loads_.translated_at_once(load.address, load.size)) return false;
   ++statistics_.loads;
   window_.load_dispatched();
   Slot done;
@@ -104,9 +104,11 @@ std::uint32_t Core::enter_complete(Part operation, Kind kind, Slot done) {
   if (retires_at_once()) {
     pass_at_once(load.instructions + instructions_without_entry_, done);
     window_.load_retired(retire_);
-    if (reports_loads_) notify_load(load.address, load.size, store != nullptr);
+    if (reports_.wants_loads()) {
+      reports_.load(load.address, load.size, store != nullptr, retire_);
+    }
   } else {
-    entry(enter_complete(load, Kind::kLoad, done)).forwarded = store != nullptr;
+    window_[enter_complete(load, Kind::kLoad, done)].forwarded = store != nullptr;
   }
   return true;
 }
@@ -116,28 +118,28 @@ std::uint32_t Core::enter_complete(Part operation, Kind kind, Slot done) {
                                                        std::span<const Dependence> dependences) {
   const Slot ready = operands_ready(dependences, operation.instructions, 0);
   if (ready >= InstructionWindow::kNotComplete ||
-      !translated_at_once(operation.address, operation.size)) {
+      !loads_.translated_at_once(operation.address, operation.size)) {
     return false;
   }
   ++statistics_.stores;
   const Slot done = ready + cycle_;
   if (!retires_at_once()) {
     const std::uint32_t index = enter_complete(operation, Kind::kStore, done);
-    entry(index).stores = 1;
-    entry(index).store = stores_.tail();
+    window_[index].stores = 1;
+    window_[index].store = stores_.tail();
     push_store(index, StoreKind::kStore, operation, true).data_ready = done;
     return true;
   }
   const std::uint32_t index =
       pass_at_once(operation.instructions + instructions_without_entry_, done);
-  if (!reports_retired_stores_ &&
+  if (!reports_.wants_stores() &&
       store_head_.write_at_once(operation.address, operation.size, retire_, done)) {
     return true;
   }
   StoreEntry& store = push_store(index, StoreKind::kStore, operation, true);
   store.data_ready = done;
   store.eligible = retire_;
-  if (reports_retired_stores_) notify_store(store, 0, retire_);
+  if (reports_.wants_stores()) reports_.store(store, 0, retire_);
   store_head_.request_lines_ahead();
   store_head_.drain();
   return true;
@@ -149,14 +151,14 @@ bool Core::load_at_once(const Operation& operation) {
       races_.any_reached()) {
     return false;
   }
-  return load_at_once(part_of(operation), dependences_of(operation.site));
+  return load_at_once(part_of(operation), decoded_->dependences_of(operation.site));
 }
 bool Core::store_at_once(const Operation& operation) {
   if (operation.kind == SiteKind::kAtomicStore || operation.kind == SiteKind::kNonTemporal ||
       races_.any_reached() || stores_of(operation) > 1) {
     return false;
   }
-  return store_at_once(part_of(operation), dependences_of(operation.site));
+  return store_at_once(part_of(operation), decoded_->dependences_of(operation.site));
 }
 
 // Passes a recurrence whose operands are known.
@@ -213,19 +215,13 @@ bool Core::store_at_once(const Operation& operation) {
 
 [[gnu::noinline]] bool Core::pass_branch(std::uint32_t instructions, std::uint32_t number,
                                          bool taken) {
-  if (!has_entry(instructions) ||
-      !directions_.trained_if_predicted(number, taken, branch_history_)) {
-    return false;
-  }
-  ++statistics_.branches;
+  if (!has_entry(instructions) || !branches_.passes_branch(number, taken)) return false;
   instructions_without_entry_ += instructions;
   return true;
 }
 
 [[gnu::noinline]] bool Core::pass_return(std::uint32_t instructions) {
-  if (!needs_no_entry(instructions) || !returns_.predicts_return()) return false;
-  ++statistics_.returns;
-  returns_.predicted_return();
+  if (!needs_no_entry(instructions) || !branches_.passes_return()) return false;
   instructions_without_entry_ += instructions;
   return true;
 }
@@ -246,7 +242,7 @@ bool Core::pass_straight_line(Slot limit) {
   const std::span<const DecodedSites::Site> sites = decoded_->sites();
   const std::byte* record = begin;
   std::uint64_t left = special - position, instructions = 0;
-  std::uint32_t previous = previous_site_;
+  std::uint32_t previous = branches_.previous_site();
   bool waits = false;
   for (; record != end && left > 0 && dispatch_ <= limit; --left) {
     const auto head = trace::detail::load<std::uint32_t>(record);
@@ -277,13 +273,13 @@ bool Core::pass_straight_line(Slot limit) {
     waits = bytes == 0;
     if (waits) break;
     if (site.enters) [[unlikely]]
-      returns_.call(previous);
+      branches_.call(previous);
     previous = number;
     instructions += site.instructions;
     record += bytes;
   }
   const std::uint64_t passed = special - position - left;
-  previous_site_ = previous;
+  branches_.set_previous_site(previous);
   statistics_.operations += passed;
   statistics_.instructions += instructions;
   stream_->passed(record, passed);

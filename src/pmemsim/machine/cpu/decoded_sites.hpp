@@ -52,6 +52,9 @@ class DecodedSites {
   std::span<const Dependence> dependences(const Site& site) const {
     return {dependences_.data() + site.first_dependence, site.dependences};
   }
+  std::span<const Dependence> dependences_of(std::uint32_t number) const {
+    return dependences(sites_[number]);
+  }
   // Returns the dependences of a recurrence's first value, or of the value for the next iteration.
   std::span<const Dependence> of_recurrence(std::uint32_t number, bool iterates) const {
     const Site& site = sites_[number];

@@ -19,9 +19,7 @@ class DrainingRegions {
   void add(std::uint64_t until, Slot began) { regions_.push_back({until, began}); }
   // Counts the regions whose stores have left the queue. `head` is the number of the queue's head.
   void drained(std::uint64_t head, Slot slot) {
-    for (; !regions_.empty() && regions_.front().until <= head; regions_.pop_front()) {
-      statistics_.drained_region_time += clock_.time(slot) - clock_.time(regions_.front().began);
-    }
+    while (!regions_.empty() && regions_.front().until <= head) count_oldest(slot);
   }
   void clear() { regions_.clear(); }
 
@@ -30,6 +28,11 @@ class DrainingRegions {
     std::uint64_t until;
     Slot began;
   };
+
+  [[gnu::noinline]] void count_oldest(Slot slot) {
+    statistics_.drained_region_time += clock_.time(slot) - clock_.time(regions_.front().began);
+    regions_.pop_front();
+  }
 
   const Clock clock_;
   CoreStatistics& statistics_;

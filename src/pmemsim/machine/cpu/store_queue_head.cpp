@@ -24,30 +24,31 @@ bool has_acquired(const StoreEntry& head) {
   return acquires && head.step >= Step::kAcquired && !(head.step == Step::kAcquired && head.waits);
 }
 
-// Returns the stage of a flush or fence that leaves the queue.
-StageEvent persist_stage(const StoreEntry& head, CoreId core, const Clock& clock, Slot left) {
-  return {.stage = head.kind == StoreKind::kFlush ? Stage::kFlush : Stage::kFence,
-          .detail = static_cast<std::uint8_t>(head.purpose),
-          .unit = core,
-          .part = head.site,
-          .id = head.region,
-          .line = Line::of(head.address),
-          .at = {clock.time(head.eligible), clock.time(head.waiting_since), clock.time(left)}};
+// Logs a flush or fence that leaves the queue.
+[[gnu::noinline]] void log_persist(StageLog& stages, const StoreEntry& head, CoreId core,
+                                   const Clock& clock, Slot left) {
+  stages.add({.stage = head.kind == StoreKind::kFlush ? Stage::kFlush : Stage::kFence,
+              .detail = static_cast<std::uint8_t>(head.purpose),
+              .unit = core,
+              .part = head.site,
+              .id = head.region,
+              .line = Line::of(head.address),
+              .at = {clock.time(head.eligible), clock.time(head.waiting_since), clock.time(left)}});
 }
 
-// Returns the stage of a store that becomes visible. `drained`: when the queue's last entry left,
-// or the layers allowed this store.
-StageEvent store_stage(const StoreEntry& head, CoreId core, const Clock& clock, Slot drained,
-                       Slot visible) {
+// Logs a store that becomes visible. `drained`: when the queue's last entry left, or the layers
+// allowed this store.
+[[gnu::noinline]] void log_store(StageLog& stages, const StoreEntry& head, CoreId core,
+                                 const Clock& clock, Slot drained, Slot visible) {
   const Slot end = std::max(head.eligible, visible);
-  return {.stage = Stage::kStore,
-          .detail = static_cast<std::uint8_t>(head.purpose),
-          .unit = core,
-          .part = head.site,
-          .id = head.region,
-          .line = Line::of(head.address),
-          .at = {clock.time(head.eligible), clock.time(std::clamp(drained, head.eligible, end)),
-                 clock.time(end)}};
+  stages.add({.stage = Stage::kStore,
+              .detail = static_cast<std::uint8_t>(head.purpose),
+              .unit = core,
+              .part = head.site,
+              .id = head.region,
+              .line = Line::of(head.address),
+              .at = {clock.time(head.eligible), clock.time(std::clamp(drained, head.eligible, end)),
+                     clock.time(end)}});
 }
 
 }  // namespace
@@ -274,7 +275,7 @@ void StoreQueueHead::apply(const StoreEntry& head, Slot slot) {
     }
     program_events_.stored(Line::of(head.address), head.site);
     if (StageLog* const stages = program_events_.stages()) {
-      stages->add(store_stage(head, id_, clock_, drained_, slot));
+      log_store(*stages, head, id_, clock_, drained_, slot);
     }
     design_.visible(id_, Line::of(head.address));
   }
@@ -316,7 +317,7 @@ bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
   }
   StageLog* const stages = program_events_.stages();
   if (stages != nullptr && (head.kind != StoreKind::kFlush || pm_space_.contains(head.address))) {
-    stages->add(persist_stage(head, id_, clock_, slot));
+    log_persist(*stages, head, id_, clock_, slot);
   }
   slot += cycle_;
   return true;
