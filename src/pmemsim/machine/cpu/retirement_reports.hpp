@@ -1,5 +1,5 @@
-// What the layers of a design, and the observers of a run, receive when instructions of a core
-// retire: loads and stores of PM, hints, and the begins and ends of regions.
+// Reports retired instructions of a core to the layers of a design and the observers of a run:
+// loads and stores of PM, hints, and the begins and ends of regions.
 #pragma once
 
 #include <cstddef>
