@@ -72,6 +72,8 @@ def test_timeline_is_valid_and_agrees_with_the_statistics(
     reads = [each for each in banks if each.name == "read"]
     assert len(reads) == stats["pm.bytes_read"] / LINE_BYTES
     assert len(banks) - len(reads) == stats["pm.bytes_written"] / LINE_BYTES
+    refreshes = [each for each in found.slices if found.path(each.track).endswith("/refreshes")]
+    assert len(refreshes) == stats["pm.refreshes"]
     fences = [each for each in found.slices if found.path(each.track).endswith("/fences")]
     again = any(each.name == "region re-executes" for each in found.instants)
     assert len(fences) < stats["core.fences"] if again else len(fences) == stats["core.fences"]
@@ -92,6 +94,7 @@ def test_kanata_log_is_valid_and_has_a_row_for_each_write(
     at_banks = [row for row in rows if any(name == "Bk" for _, name, _, _ in row.stages)]
     assert len(at_banks) == stats["pm.bytes_written"] / LINE_BYTES
     assert sum("fence" in row.label for row in rows) >= stats["core.fences"]
+    assert sum(": refresh" in row.label for row in rows) == stats["pm.refreshes"]
     assert [row.begin for row in rows] == sorted(row.begin for row in rows)
 
 

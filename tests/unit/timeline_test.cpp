@@ -301,6 +301,13 @@ TEST(Kanata, FullQueueIsAStallOfThePersist) {
       << text;
 }
 
+TEST(Kanata, RefreshOfAChannelIsARow) {
+  const std::string text =
+      kanata({{.stage = Stage::kRefresh, .unit = 2, .at = {at_ns(4), at_ns(354)}}});
+  EXPECT_NE(text.find("L\t0\t0\tchannel 2: refresh\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("S\t0\t1\trefresh\nC\t350\nE\t0\t1\trefresh\n"), std::string::npos) << text;
+}
+
 TEST(Kanata, DroppedWriteIsFlushed) {
   const std::string text =
       kanata({issue(9, 30), {.stage = Stage::kDrop, .id = 9, .at = {at_ns(33)}}});

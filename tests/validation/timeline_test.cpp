@@ -16,7 +16,7 @@ using trace::SiteKind;
 using trace::TraceBuilder;
 
 struct Stages {
-  std::vector<StageEvent> fences, stalls;
+  std::vector<StageEvent> fences, stalls, reads, refreshes;
   std::vector<Persist> persists;
   std::vector<TimelineRegion> regions;
 };
@@ -34,6 +34,8 @@ Stages stages_of(TraceBuilder& builder, const std::vector<Setting>& settings) {
     if (const auto over = tracker.add(event)) found.persists.push_back(*over);
     if (event.stage == Stage::kFence) found.fences.push_back(event);
     if (event.stage == Stage::kStall) found.stalls.push_back(event);
+    if (event.stage == Stage::kRead) found.reads.push_back(event);
+    if (event.stage == Stage::kRefresh) found.refreshes.push_back(event);
   });
   found.regions = regions_of(log);
   return found;
@@ -99,6 +101,44 @@ TEST(TimelineStages, ARegionLastsUntilItsEndRetires) {
   for (const TimelineRegion& region : found.regions) sum += region.retired - region.begin;
   EXPECT_EQ(static_cast<double>(sum.count) / 1000, statistic(result, "core.region_time_ns"));
   EXPECT_GE(found.regions[1].begin, found.regions[0].retired);
+}
+
+// Dependent loads, each from a line of its own and 203.332 ns at the bank. The channel is idle
+// between them, so that a refresh begins on time or when the bank ends.
+TEST(TimelineStages, RefreshesBeginAtTheirIntervalAndDelayTheReadsThatArriveMeanwhile) {
+  constexpr std::int64_t kInterval = 2000, kDuration = 350;
+  constexpr int kLoads = 60;
+  TraceBuilder builder;
+  builder.pm_region(kPmBase, kPmBase + (1u << 20));
+  const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 1, {trace::kBuiltinSites << 8});
+  for (int i = 0; i < kLoads; ++i) {
+    builder.access(load, kPmBase + static_cast<std::uint64_t>(i) * kOtherBank);
+  }
+  const std::vector<Setting> settings = round_machine({{"pm.trefi", "2000ns"},
+                                                       {"pm.trfc", "350ns"},
+                                                       {"pm.controllers", "1"},
+                                                       {"pm.channels_per_controller", "1"}});
+  const Stages found = stages_of(builder, settings);
+  ASSERT_EQ(found.reads.size(), std::size_t{kLoads});
+  ASSERT_GE(found.refreshes.size(), 6u);
+  std::size_t delayed = 0;
+  for (std::size_t i = 0; i < found.refreshes.size(); ++i) {
+    const StageEvent& refresh = found.refreshes[i];
+    const Time due =
+        Time{} + Picoseconds{picoseconds(kInterval)} * (static_cast<std::int64_t>(i) + 1);
+    Time idle{};  // the end of the last access that began before the refresh was due
+    for (const StageEvent& read : found.reads) {
+      if (read.at[1] < due) idle = max(idle, read.at[2]);
+    }
+    EXPECT_EQ(refresh.at[0], max(due, idle));
+    EXPECT_EQ((refresh.at[1] - refresh.at[0]).count, picoseconds(kDuration));
+    for (const StageEvent& read : found.reads) {
+      if (read.at[0] < refresh.at[0] || read.at[0] >= refresh.at[1]) continue;
+      ++delayed;
+      EXPECT_EQ(read.at[1], refresh.at[1]);
+    }
+  }
+  EXPECT_GT(delayed, 0u);
 }
 
 TEST(TimelineStages, LogChangesNoTime) {

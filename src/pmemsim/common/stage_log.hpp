@@ -46,6 +46,7 @@ enum class Stage : std::uint8_t {
   kDrop,       // id: write; flag: in the queues; is dropped, was accepted, persistent (or kNever)
   kRead,       // line; unit: channel; part: bank; it arrives, starts, leaves the bank, is
                // answered
+  kRefresh,    // unit: channel; all of its banks are closed and the refresh begins, ends
   kOccupancy,  // detail: LoggedStructure; unit: channel or core; id: entries in use
   kUnitTaken,  // id: work; line; flag: the write is only predicted; the work gets a unit
   kUnitReleased,  // id: work

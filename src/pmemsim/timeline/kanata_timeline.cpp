@@ -50,6 +50,8 @@ void KanataTimeline::add(const StageEvent& event) {
     stalled.stall = {event.detail, event.at[0], event.at[1]};
   } else if (event.stage == pmemsim::Stage::kFence) {
     add_fence(event);
+  } else if (event.stage == pmemsim::Stage::kRefresh) {
+    add_refresh(event);
   }
 }
 
@@ -130,6 +132,15 @@ void KanataTimeline::add_persist(const Persist& write) {
     rows_[number].producers.push_back(log->second);
     log_rows_.erase(log);
   }
+}
+
+void KanataTimeline::add_refresh(const StageEvent& event) {
+  if (!shown_.overlap(event.at[0], event.at[1])) return;
+  add_row({.begin = event.at[0],
+           .end = event.at[1],
+           .label = fmt::format("channel {}: refresh", event.unit),
+           .detail = "all banks of the channel are busy",
+           .stages = {{"refresh", kStalls, event.at[0], event.at[1]}}});
 }
 
 // Implements the arrows of fences (rule 3, kanata_timeline.hpp). A persist that left the store

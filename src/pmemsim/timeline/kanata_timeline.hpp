@@ -1,8 +1,8 @@
 // Writes the log of stages as a Kanata log, for the viewer Konata
 // (https://github.com/shioyadan/Konata/blob/master/docs/kanata-log-format.md).
 //
-//   1  Each persist, each fence and each other stall at the head of a store queue is a row. Rows
-//      are in the order of their begins.
+//   1  Each persist, each fence, each other stall at the head of a store queue and each refresh of
+//      a channel is a row. Rows are in the order of their begins.
 //   2  Lane 0 has the stages of a row, lane 1 its stalls, named by their cause.
 //   3  An arrow leads to a fence from each persist of its core since the fence before, and from a
 //      fence to each later persist of its core. An arrow leads from a log entry to the next write
@@ -77,6 +77,7 @@ class KanataTimeline {
   void add_stall_row(std::uint32_t core, const Stall& stall);
   void add_fence(const StageEvent& event);
   void add_persist(const Persist& write);
+  void add_refresh(const StageEvent& event);
   void connect();
   std::uint64_t cycle(Time when) const;
   std::vector<std::size_t> in_order() const;

@@ -88,6 +88,8 @@ SliceTrack& PerfettoTimeline::track(Kind kind, std::uint32_t unit, std::uint32_t
       return make(Group::kCore, unit, "speculation", rank);
     case Kind::kWaitingWrites:
       return make(Group::kChannel, unit, "writes that wait for an entry", rank);
+    case Kind::kRefreshes:
+      return make(Group::kChannel, unit, "refreshes", rank);
     case Kind::kBank:
       return make(Group::kChannel, unit, fmt::format("bank {}", part),
                   kFirstBank + static_cast<int>(part));
@@ -127,7 +129,7 @@ void PerfettoTimeline::add(const TimelineRegion& region) {
 
 void PerfettoTimeline::add(const StageEvent& event) {
   if (const std::optional<Persist> over = persists_.add(event)) add_persist(*over);
-  const auto core_slice = [&](Kind kind, std::string_view name) {
+  const auto plain_slice = [&](Kind kind, std::string_view name) {
     if (shown_.overlap(event.at[0], event.at[1])) {
       slice(track(kind, event.unit), name, event.at[0], event.at[1]);
     }
@@ -136,9 +138,11 @@ void PerfettoTimeline::add(const StageEvent& event) {
     case Stage::kFence:
       return add_fence(event);
     case Stage::kStall:
-      return core_slice(Kind::kStalls, kCauseTexts[event.detail].name);
+      return plain_slice(Kind::kStalls, kCauseTexts[event.detail].name);
     case Stage::kPause:
-      return core_slice(Kind::kSpeculation, "pause");
+      return plain_slice(Kind::kSpeculation, "pause");
+    case Stage::kRefresh:
+      return plain_slice(Kind::kRefreshes, "refresh");
     case Stage::kRollBack:
       if (!shown_.overlap(event.at[0], event.at[0])) return;
       return file_.instant(track(Kind::kSpeculation, event.unit), "region re-executes",

@@ -3,7 +3,9 @@
 // Groups of tracks, in this order:
 //   core N        regions, fences, stalls of the store queue's head, persists, speculation, and the
 //                 persist buffer's occupancy
-//   PM channel N  the occupancy of the queues, writes that wait for an entry, and a track a bank
+//   PM channel N  the occupancy of the queues, writes that wait for an entry, refreshes, and a
+//   track
+//                 a bank
 //   backend       a track a unit, its sub-operations, predictions and prepared results
 //
 // A persist begins on its core's track with the retirement of its flush or, without a flush, when
@@ -45,6 +47,7 @@ class PerfettoTimeline {
     kPersists,
     kSpeculation,
     kWaitingWrites,
+    kRefreshes,
     kBank,
     kUnit,
     kSubOperations,

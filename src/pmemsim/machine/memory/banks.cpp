@@ -87,17 +87,23 @@ void Banks::close_row(std::uint32_t number, Time precharge) {
   writes_.row_closed(number);
 }
 
+Time Banks::rows_closed() const {
+  Time closed{};
+  for (const Bank& bank : banks_) {
+    closed = max(closed, bank.open_row == kNoRow ? bank.activate_allowed
+                                                 : bank.precharge_allowed + timing_.rp);
+  }
+  return closed;
+}
+
 // Earlier refreshes fell in an idle period and are over. The last one may still be active, and
 // blocks all banks.
 void Banks::refresh(Time now) {
   const std::int64_t due = (now - next_refresh_).count / timing_.refi.count;
   statistics_.refreshes += static_cast<std::uint64_t>(due) + 1;
-  Time begin = next_refresh_ + timing_.refi * due;
-  next_refresh_ = begin + timing_.refi;
-  for (const Bank& bank : banks_) {
-    begin = max(begin, bank.open_row == kNoRow ? bank.activate_allowed
-                                               : bank.precharge_allowed + timing_.rp);
-  }
+  const Time last = next_refresh_ + timing_.refi * due;
+  next_refresh_ = last + timing_.refi;
+  const Time begin = max(last, rows_closed());
   for (std::uint32_t number = 0; number < banks_.size(); ++number) {
     if (banks_[number].open_row != kNoRow) close_row(number, banks_[number].precharge_allowed);
     banks_[number].activate_allowed = begin + timing_.rfc;

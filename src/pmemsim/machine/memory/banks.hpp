@@ -95,6 +95,8 @@ class Banks {
   Time use(const Request& request, bool reading, Time now, Picoseconds waits = {});
   // Turns the bus around, after this gap.
   void turn_bus(Picoseconds gap) { bus_.turn(gap); }
+  // Returns the earliest time at which the rows of all banks are closed: a refresh waits for it.
+  Time rows_closed() const;
   // Applies all refreshes that are due.
   void refresh(Time now);
 

@@ -66,6 +66,15 @@ class ChannelLog {
                   .line = pending.write.line,
                   .at = {pending.arrived, pending.accepted, started, finished}});
   }
+  // Logs the refreshes that are due from `first` to before `next`, which wait until `closed`.
+  void refreshes(Time first, Time next, Time closed, const Timing& timing) const {
+    if (stages_ == nullptr) [[likely]]
+      return;
+    for (Time due = first; due < next; due += timing.refi) {
+      const Time begin = max(due, closed);
+      stages_->add({.stage = Stage::kRefresh, .unit = channel_, .at = {begin, begin + timing.rfc}});
+    }
+  }
 
  private:
   StageLog* stages_ = nullptr;

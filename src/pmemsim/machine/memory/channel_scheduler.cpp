@@ -50,7 +50,11 @@ template void Channel::consider_waking(const BankQueues<PendingWrite>&, std::uin
 void Channel::wake(std::uint64_t, Time now) {
   if (now != wake_at_) return;  // an earlier decision has made this event obsolete
   wake_at_ = kNever;
-  if (now >= banks_.next_refresh()) banks_.refresh(now);
+  if (now >= banks_.next_refresh()) {
+    const Time first = banks_.next_refresh(), closed = banks_.rows_closed();
+    banks_.refresh(now);
+    log_.refreshes(first, banks_.next_refresh(), closed, timing_);
+  }
   Time next = kNever;
   do {
     next = kNever;
