@@ -122,7 +122,8 @@ TEST(StatisticsCheck, WaitsOfPartiesAreAtMostTheTimeOfAll) {
   for (const std::int64_t waited : {40'000, 40'001}) {
     StatisticsCollector collector;
     collector.quantity("run.time_ns", Picoseconds{10'000});
-    collector("wait_ns", Picoseconds{waited}, "Waits of four banks", at_most("run.time_ns", 4));
+    collector("wait_ns", Picoseconds{waited}, "Waits of four banks",
+              at_most("run.time_ns").times(4));
     EXPECT_EQ(contradiction(collector),
               waited == 40'000
                   ? ""

@@ -9,7 +9,8 @@
 //                                a design that is not pmemsim's own may write without declaring it.
 //   at_most("run.drained_ns")    The statistic, a mean of times or the wait of one component, is at
 //                                most `run.drained_ns`.
-//   at_most("run.drained_ns", 4) The statistic, the sum of the waits of 4 components, is at most 4
+//   at_most("run.drained_ns").times(4)
+//                                The statistic, the sum of the waits of 4 components, is at most 4
 //                                times `run.drained_ns`.
 //
 // A name without a dot belongs to the group of the statistic that declares the relation.
@@ -31,6 +32,8 @@ struct Relation {
     factor = static_cast<double>(count);
     return std::move(*this);
   }
+  // Sets the factor of a limit: the statistic is at most `count` times the limit.
+  Relation times(std::uint64_t count) && { return std::move(*this).each(count); }
 
   Kind kind;
   std::vector<std::string> wholes;
@@ -51,8 +54,6 @@ inline Relation origin_of(std::string whole) {
   return {Relation::Kind::kOrigin, {std::move(whole)}};
 }
 
-inline Relation at_most(std::string limit, std::uint64_t times = 1) {
-  return {Relation::Kind::kLimit, {std::move(limit)}, static_cast<double>(times)};
-}
+inline Relation at_most(std::string limit) { return {Relation::Kind::kLimit, {std::move(limit)}}; }
 
 }  // namespace pmemsim

@@ -140,7 +140,7 @@ struct AsapStatistics {
           "cleared",
           part_of("buffer_reads"));
     visit("commit_delay_ns", commit_delay, "Total time from regions' ends to their commits",
-          at_most("run.drained_ns", most_uncommitted));
+          at_most("run.drained_ns").times(most_uncommitted));
   }
 };
 

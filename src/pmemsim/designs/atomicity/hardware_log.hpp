@@ -45,9 +45,9 @@ struct HardwareLogStatistics {
           part_of("entries"));
     visit("entry_latency_ns", entry_latency,
           "Total time from log entries leaving their cores to their persistence",
-          at_most("run.drained_ns", most_under_way));
+          at_most("run.drained_ns").times(most_under_way));
     visit("headers", headers, "lines", "Lines of headers written to PM",
-          origin_of("received.log_header_writes"), at_most("entries", 2));
+          origin_of("received.log_header_writes"), at_most("entries").times(2));
     visit("buffered_headers", buffered_headers, "headers",
           "Headers that were in a persistent queue or buffer", at_most("entries"));
     visit("spilled_headers", spilled_headers, "headers",

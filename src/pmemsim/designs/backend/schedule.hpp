@@ -70,7 +70,7 @@ struct ScheduleStatistics {
           "ones that are repeated",
           part_of("writes"));
     visit("time_ns", time, "Total time from writes' arrival to the end of their operations",
-          at_most("run.drained_ns", writes));
+          at_most("run.drained_ns").times(writes));
     visit("unit_wait_ns", unit_wait,
           "Part of schedule time (time_ns) spent waiting for a free unit", part_of("time_ns"));
     visit("metadata_reads", metadata_reads, "lines",

@@ -94,8 +94,8 @@ struct PmWeaverStatistics {
           share_of("prepared"));
     visit("early_ns", early,
           "Total time from predictions to their writes, of writes whose address at least was right",
-          at_most("run.drained_ns",
-                  right_by_stores + right_by_timeout + address_right + reused + address_only));
+          at_most("run.drained_ns")
+              .times(right_by_stores + right_by_timeout + address_right + reused + address_only));
     visit("right_early_ns", right_early,
           "Total time from predictions to their writes, of writes whose address and data were "
           "right",

@@ -29,15 +29,16 @@ struct CoreStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("operations", operations, "operations",
-          "Simulated recorded operations, without those that the design removes");
+          "Operations of the recording that were simulated; the design may have removed others");
     visit("instructions", instructions, "instructions", "Simulated instructions");
     visit("external_instructions", external_instructions, "instructions",
           "Simulated instructions of code that was not instrumented: estimates",
           part_of("instructions"));
-    visit("unknown_instructions", unknown_instructions, "instructions",
-          "Simulated instructions of uninstrumented functions of unknown cost: a default for each "
-          "call",
-          part_of("external_instructions"));
+    visit(
+        "unknown_instructions", unknown_instructions, "instructions",
+        "Simulated instructions of uninstrumented functions without a known cost: each call counts "
+        "with a default",
+        part_of("external_instructions"));
     visit("loads", loads, "loads", "Loads", part_of("operations"));
     visit("forwarded_loads", forwarded_loads, "loads", "Loads served by the store queue",
           part_of("loads"));
@@ -68,13 +69,13 @@ struct CoreStatistics {
     visit("prefetches", prefetches, "lines", "Lines that the prefetcher requested",
           share_of("shared.requests", "origin"));
     visit("used_prefetches", used_prefetches, "lines",
-          "Prefetched lines used before they left the L1, including those still in flight",
+          "Prefetched lines used before they left the L1, or while their prefetch was in flight",
           part_of("prefetches"));
     visit("region_time_ns", region_time, "Total time from the begin to the end of regions",
           part_of("time_ns"));
     visit("drained_region_time_ns", drained_region_time,
           "Total time from the begin of regions until all their stores had left the store queue",
-          at_most("run.time_ns", regions));
+          at_most("run.time_ns").times(regions));
   }
 };
 

@@ -135,9 +135,11 @@ struct MemoryStatistics {
           at_most("run.drained_ns"));
     visit("wpq_residence_ns", mean(residence_time, all_lines_written()), "ns",
           "Mean time from a write's acceptance to its start in a bank", at_most("run.drained_ns"));
-    visit.quantity("read_time_ns", read_time, at_most("run.drained_ns", most_reads));
-    visit.quantity("acceptance_time_ns", acceptance_time, at_most("run.drained_ns", most_writes));
-    visit.quantity("residence_time_ns", residence_time, at_most("run.drained_ns", queue_entries));
+    visit.quantity("read_time_ns", read_time, at_most("run.drained_ns").times(most_reads));
+    visit.quantity("acceptance_time_ns", acceptance_time,
+                   at_most("run.drained_ns").times(most_writes));
+    visit.quantity("residence_time_ns", residence_time,
+                   at_most("run.drained_ns").times(queue_entries));
     visit.quantity("channel_time_ns", channel_time);
     visit("wpq_full_ns", wpq_full_time, "Total time in which a WPQ was full, over all channels",
           part_of("channel_time_ns"));

@@ -101,7 +101,7 @@ void describe_times(const Machine& machine, StatisticsCollector& collector) {
     all += core->end().since_start();
     first_halves += core->end_of_first_half().since_start();
   }
-  collector.quantity("core.time_ns", all, at_most("run.time_ns", machine.cores().size()));
+  collector.quantity("core.time_ns", all, at_most("run.time_ns").times(machine.cores().size()));
   collector("core.first_half_ns", first_halves,
             "Time of all cores from the start until each has read half of its operations",
             part_of("core.time_ns"));
