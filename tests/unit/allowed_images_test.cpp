@@ -313,7 +313,7 @@ class ListedDraws final : public ImageSource {
     left_.clear();
     if (pass == Pass::kRandom && passed_ < passes_.size()) left_ = passes_[passed_++];
   }
-  bool has_likely() const override { return false; }
+  bool has_another_likely_round() const override { return false; }
   bool next_set() override {
     if (left_.empty()) return false;
     hash_ = left_.back();

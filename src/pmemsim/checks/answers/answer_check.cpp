@@ -23,7 +23,7 @@ std::uint64_t hash_of_text(const std::string& text) {
   return hash;
 }
 
-// Rule 2.
+// Implements rule 2 (answer_check.hpp).
 Digest digest_of_said(const Said& said) {
   Digest digest{.ending = said.answer.ending, .status = said.answer.status, .hash = 0, .bytes = 0};
   if (digest.fails()) return digest;
@@ -86,7 +86,7 @@ bool AnswerCheck::show_next(const KeepGoing& keep_going) {
   return true;
 }
 
-// Rule 1.
+// Implements rule 1 (answer_check.hpp).
 CrashTimes AnswerCheck::crash_times() const {
   const AllowedImages& images = images_.images();
   const PersistencyModel& model = images.model();

@@ -88,7 +88,7 @@ void HintLint::forget_failed(Line line) {
   if (const auto failed = failed_.extract(line); !failed.empty()) add(failed.mapped(), {});
 }
 
-// Rule 5.
+// Implements rule 5 (hint_lint.hpp).
 HintLint::Attribution HintLint::take(const HintedLine& part, HintCause cause, bool used) {
   const Announcement announcement = announced_.extract(part).mapped();
   if (announcement.line) not_started_.erase({*announcement.line, part});
@@ -135,7 +135,7 @@ void HintLint::arrived(std::uint64_t number, const Write& write, const Prepared&
   waiting_[number] = attribution;
 }
 
-// Rule 3.
+// Implements rule 3 (hint_lint.hpp).
 HintLint::Attribution HintLint::unclaimed(Line line) {
   const auto behind = not_started_.lower_bound({{line.number + 1}, {}});
   if (behind != not_started_.begin() && std::prev(behind)->first == line) {
@@ -148,7 +148,7 @@ HintLint::Attribution HintLint::unclaimed(Line line) {
   return missing(line);
 }
 
-// Rule 4.
+// Implements rule 4 (hint_lint.hpp).
 HintLint::Attribution HintLint::missing(Line line) {
   const Writers& writers = writers_[line];
   return {.key = {writers.flushed ? HintCause::kMissingAtFlush : HintCause::kMissingAtStore,
@@ -157,7 +157,7 @@ HintLint::Attribution HintLint::missing(Line line) {
           .arrived = kNever};
 }
 
-// Rule 2.
+// Implements rule 2 (hint_lint.hpp).
 HintCause HintLint::find_cause(const Parts& parts, const Prepared& prepared,
                                const TakenOver& taken) const {
   if (!prepared.data)

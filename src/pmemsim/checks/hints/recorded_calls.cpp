@@ -67,7 +67,7 @@ class CallReader {
     }
   }
 
-  // Rule 3.
+  // Implements rule 3 (recorded_calls.hpp).
   void free(std::uint64_t address) {
     const auto block = blocks_.find(address);
     const std::uint64_t bytes = block == blocks_.end() ? 1 : block->second;

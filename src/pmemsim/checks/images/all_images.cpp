@@ -11,7 +11,7 @@ AllImages::AllImages(const PersistencyModel& model, bool old_too) : old_too_(old
   }
 }
 
-// Rule 2.
+// Implements rule 2 (all_images.hpp).
 AllImages::Choices AllImages::choices_of(Line line, const PersistencyModel& model,
                                          const PersistencyModel::Segments& segments) {
   Choices choices{.line = line, .states = {}};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmemsim/checks/images/unit_hashes.hpp"
+#include "pmemsim/checks/images/content_hashes.hpp"
 #include "pmemsim/common/mix.hpp"
 
 namespace pmemsim {

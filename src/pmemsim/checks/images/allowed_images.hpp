@@ -87,7 +87,7 @@ class AllowedImages final : private ImageSource {
 
  private:
   void begin(Pass pass, std::uint64_t draws) override;
-  bool has_likely() const override { return quota_ < last_quota_; }
+  bool has_another_likely_round() const override { return quota_ < last_quota_; }
   bool next_set() override;
   std::uint64_t hash() const override;
   bool gave_up() const override { return gave_up_; }

@@ -71,7 +71,7 @@ void CheckedImages::take_over(ImageChecker& checker) {
   if (watched_.empty()) return;
   checker.finish();
   for (const auto& [number, pages] : checker.take_reads()) {
-    ReadTree::Run run{.reads = {}, .accepted = true};
+    VerdictTree::Run run{.reads = {}, .accepted = true};
     for (const std::uint64_t page : pages) {
       run.reads.push_back({page, hashes_.of(page, watched_.at(number))});
     }

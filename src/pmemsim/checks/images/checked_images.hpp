@@ -2,7 +2,7 @@
 // possible to the checker.
 //
 //   1  The data that the checker has read from shown images determine the verdicts of other images
-//      (checks/images/read_tree.hpp). The latter are not shown.
+//      (checks/images/verdict_tree.hpp). The latter are not shown.
 //   2  Reads are added to the tree after 1, 2, 4, ..., kTakenOver shown images, and then after
 //      every kTakenOver shown images. So the set of shown images does not depend on the number of
 //      parallel checkers and their speed.
@@ -18,10 +18,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "pmemsim/checks/images/content_hashes.hpp"
 #include "pmemsim/checks/images/image_checker.hpp"
 #include "pmemsim/checks/images/image_sequence.hpp"
-#include "pmemsim/checks/images/read_tree.hpp"
-#include "pmemsim/checks/images/unit_hashes.hpp"
+#include "pmemsim/checks/images/verdict_tree.hpp"
 #include "pmemsim/checks/images/watching.hpp"
 
 namespace pmemsim {
@@ -56,12 +56,13 @@ class CheckedImages {
   ImageSequence& images_;
   const std::uint64_t most_;
   const std::shared_ptr<const Image> first_;
-  ReadTree tree_;
-  UnitHashes hashes_;
+  VerdictTree tree_;
+  ContentHashes hashes_;
   Watching watching_;
   std::unordered_set<std::uint64_t> changed_;  // Lines changed since the last shown image
   std::vector<std::uint64_t> numbers_;         // Numbers of the shown images
-  std::map<std::uint64_t, UnitHashes::Snapshot> watched_;  // Image contents, by index in numbers_
+  std::map<std::uint64_t, ContentHashes::Snapshot>
+      watched_;  // Image contents, by index in numbers_
   std::optional<KnownReads> reads_;
   std::uint64_t shown_ = 0;
 };

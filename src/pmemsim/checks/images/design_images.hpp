@@ -1,6 +1,7 @@
-// The images that a crash may leave on any machine that keeps a design's durability guarantees
-// (guaranteed_order.hpp), each once: all of them, or a given number. Images that are likely to
-// expose bugs come first (image_search.hpp, group_sets.hpp).
+// The images that a crash may leave by a design's durability guarantees (guaranteed_order.hpp):
+// those that some machine may leave that keeps the guarantees. Each is returned once: all of them,
+// or a given number. Images that are likely to expose bugs come first (image_search.hpp,
+// group_sets.hpp).
 //
 // The same recording, design, seed and number give the same images in the same order.
 #pragma once
@@ -30,14 +31,15 @@ class DesignImages final : public ImageSequence, private ImageSource {
   const Image& image() const override { return values_.image(); }
   std::vector<Line> changed() override { return values_.take_changed(); }
 
-  // Loss numbers are groups of the order.
+  // Losses are numbered by the groups of order().
   std::vector<std::uint64_t> losses() const override;
   void restore_losses(std::span<const std::uint64_t> groups, bool restored) override;
   std::vector<std::string> explanation() const override;
 
   double possible() const override { return search_->possible(); }
   bool complete() const override { return search_->complete(); }
-  // The instants: right before each guarantee is given, and the end.
+  // Returns the number of instants at which crashes are tried: one right before each guarantee is
+  // given, and the end of the recording.
   std::uint64_t instants() const override;
   std::uint64_t fingerprint() const override { return search_->fingerprint(); }
 
@@ -48,7 +50,8 @@ class DesignImages final : public ImageSequence, private ImageSource {
 
  private:
   void begin(Pass pass, std::uint64_t draws) override;
-  bool has_likely() const override { return false; }  // One round of all
+  // The first round has all likely sets.
+  bool has_another_likely_round() const override { return false; }
   bool next_set() override;
   std::uint64_t hash() const override { return values_.hash(); }
 

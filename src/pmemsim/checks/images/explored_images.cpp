@@ -25,7 +25,7 @@ LineData ExploredImages::visible(const OpenLine& line) {
 }
 
 std::optional<std::vector<ExploredImages::Fixed>> ExploredImages::missing(
-    const ReadTree& tree, std::size_t most, const std::function<bool()>& keep_going) {
+    const VerdictTree& tree, std::size_t most, const std::function<bool()>& keep_going) {
   missing_.clear();
   most_ = most;
   keep_going_ = &keep_going;
@@ -34,10 +34,10 @@ std::optional<std::vector<ExploredImages::Fixed>> ExploredImages::missing(
 }
 
 // Rule 2. Returns false if not all images can be gone through.
-bool ExploredImages::explore(const ReadTree& tree) {
+bool ExploredImages::explore(const VerdictTree& tree) {
   if (missing_.size() == most_) return true;
   if (!(*keep_going_)()) return false;
-  const ReadTree::Run* run = tree.find(view_);
+  const VerdictTree::Run* run = tree.find(view_);
   if (run == nullptr) {
     missing_.push_back(fixed_);
     return true;
@@ -62,9 +62,9 @@ bool ExploredImages::explore(const ReadTree& tree) {
 }
 
 // Returns the lines that are not fixed, in the order in which the run has read them.
-std::vector<std::size_t> ExploredImages::read_lines(const ReadTree::Run& run) const {
+std::vector<std::size_t> ExploredImages::read_lines(const VerdictTree::Run& run) const {
   std::vector<std::size_t> found;
-  for (const ReadTree::Read& read : run.reads) {
+  for (const VerdictTree::Read& read : run.reads) {
     const auto lines = in_unit_.find(read.unit);
     if (lines == in_unit_.end()) continue;
     std::ranges::copy_if(lines->second, std::back_inserter(found),

@@ -3,10 +3,10 @@
 //
 //   1  An open line has its visible contents, unless it is fixed.
 //   2  A step covers all images in which some lines are *fixed*. Its first image has the visible
-//      contents of all other lines, and must have the verdict of a run (read_tree.hpp). A next step
-//      follows for each open line that the run has read and that isn't fixed, in the order of the
-//      reads, and for each of the line's other contents. The next step fixes this line with these
-//      contents, and the lines before it with their visible contents. So the steps cover all
+//      contents of all other lines, and must have the verdict of a run (verdict_tree.hpp). A next
+//      step follows for each open line that the run has read and that isn't fixed, in the order of
+//      the reads, and for each of the line's other contents. The next step fixes this line with
+//      these contents, and the lines before it with their visible contents. So the steps cover all
 //      images. An image that agrees with the run in all lines read has the run's verdict. Any other
 //      image is in the step of the first line in which it differs.
 //   3  If no run gives the first image of a step its verdict, this image is *missing*: it has to be
@@ -22,10 +22,10 @@
 #include <utility>
 #include <vector>
 
+#include "pmemsim/checks/images/content_hashes.hpp"
 #include "pmemsim/checks/images/line_states.hpp"
 #include "pmemsim/checks/images/persistency_model.hpp"
-#include "pmemsim/checks/images/read_tree.hpp"
-#include "pmemsim/checks/images/unit_hashes.hpp"
+#include "pmemsim/checks/images/verdict_tree.hpp"
 
 namespace pmemsim {
 
@@ -43,7 +43,7 @@ class ExploredImages {
   void next_instant(const PersistencyModel& model);
   // Returns at most `most` missing images of this instant. Returns nothing if there are too many
   // images to go through, or if `keep_going`, which is called again and again, returns false.
-  std::optional<std::vector<Fixed>> missing(const ReadTree& tree, std::size_t most,
+  std::optional<std::vector<Fixed>> missing(const VerdictTree& tree, std::size_t most,
                                             const std::function<bool()>& keep_going);
 
  private:
@@ -62,10 +62,10 @@ class ExploredImages {
 
   static LineData visible(const OpenLine& line);
   bool find_others(OpenLine& line) const;
-  std::vector<std::size_t> read_lines(const ReadTree::Run& run) const;
-  bool explore(const ReadTree& tree);
+  std::vector<std::size_t> read_lines(const VerdictTree::Run& run) const;
+  bool explore(const VerdictTree& tree);
 
-  UnitHashes view_;  // Hashes of the image under consideration
+  ContentHashes view_;  // Hashes of the image under consideration
   std::vector<OpenLine> lines_;
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> in_unit_;  // Indices in lines_
   Fixed fixed_;

@@ -118,7 +118,7 @@ class ExplanationBuilder {
   // By source line, thread and reason.
   using Stores = std::map<std::tuple<std::string, std::uint32_t, std::string>, Extent>;
 
-  // Returns the program's lines of stores in system headers.
+  // Returns, for each store in a system header, the program's line that led to it.
   check::ProgramLines lines_of_headers() const {
     std::set<check::OperationNumber> wanted;
     for (const auto& [number, segments] : model_.open()) {

@@ -46,7 +46,7 @@ bool ImageSearch::next_pass() {
   switch (pass_) {
     case Pass::kLikely:
       if (shown() >= most_) return begin_reads();
-      if (source_.has_likely()) return begin(Pass::kLikely);
+      if (source_.has_another_likely_round()) return begin(Pass::kLikely);
       return begin(fits() ? Pass::kAll : Pass::kRandom);
     case Pass::kRandom:
       return after_random();

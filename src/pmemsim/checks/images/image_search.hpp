@@ -37,7 +37,7 @@ class ImageSource {
   // Begins a pass over the recording; a random pass draws `draws` sets.
   virtual void begin(Pass pass, std::uint64_t draws) = 0;
   // True if another round of likely sets follows those that have begun.
-  virtual bool has_likely() const = 0;
+  virtual bool has_another_likely_round() const = 0;
   // Moves to the next set of the pass. Returns false if there are no more.
   virtual bool next_set() = 0;
   // Returns the hash of the image that the set leaves.

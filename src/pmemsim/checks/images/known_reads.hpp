@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "pmemsim/checks/images/read_tree.hpp"
+#include "pmemsim/checks/images/verdict_tree.hpp"
 #include "pmemsim/common/image.hpp"
 
 namespace pmemsim {
@@ -13,7 +13,7 @@ namespace pmemsim {
 // The data that a checker reads, and callbacks to the caller that shows it images
 // (image_search.hpp, rule 3).
 struct KnownReads {
-  const ReadTree& tree;
+  const VerdictTree& tree;
   std::shared_ptr<const Image> first;
   std::uint64_t unit_bytes;
   std::function<void()> learn;          // Adds the reads of all images made so far to the tree

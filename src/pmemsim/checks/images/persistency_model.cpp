@@ -192,7 +192,7 @@ void PersistencyModel::note_copy() {
   copy_operation_ = order_.number();
 }
 
-// Rule 1.
+// Implements rule 1 (persistency_model.hpp).
 void PersistencyModel::store_segment() {
   const Operation& operation = order_.operation();
   const std::uint64_t address = operation.address + done_;

@@ -97,7 +97,7 @@ class LikelySets {
     sets_.push_back({set, code});
   }
 
-  // Rule 2.
+  // Implements rule 2 (segment_set.hpp).
   void units(Line line, const Segments& segments) {
     const std::vector<std::size_t> order = ordinary(segments);
     if (!order.empty()) {
@@ -116,7 +116,7 @@ class LikelySets {
     }
   }
 
-  // Rule 3.
+  // Implements rule 3 (segment_set.hpp).
   void cuts(Line line, const Segments& segments) {
     const std::vector<std::size_t> order = ordinary(segments);
     const std::size_t first = order.size() > kMostCuts ? order.size() - kMostCuts : 1;

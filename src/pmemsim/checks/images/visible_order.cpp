@@ -90,7 +90,7 @@ bool VisibleOrder::continues(Thread& thread, std::uint64_t before) const {
   return thread.got < turn_ends_;
 }
 
-// Rule 7.
+// Implements rule 7 (visible_order.hpp).
 bool VisibleOrder::is_delayed(std::uint32_t number) const {
   const SiteKind kind = threads_[number]->operation.kind;
   return number == variation_.delayed && (kind == SiteKind::kFlush || kind == SiteKind::kFence);

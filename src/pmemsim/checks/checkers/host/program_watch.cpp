@@ -162,7 +162,7 @@ bool ProgramWatch::may_be_interrupted() const {
   return interrupted_ || (!given_up_ && !disturbs_ && opened_ && ended_.size() < begun_);
 }
 
-// Rule 3.
+// Implements rule 3 (program_watch.hpp).
 void ProgramWatch::expect(FileEvents::Seen seen) {
   if (events_.take() != seen) given_up_ = true;
 }
@@ -380,7 +380,7 @@ void ProgramWatch::begin_program(const Call& call) {
   (setuid_is_ignored_ ? disturbs_ : given_up_) = true;
 }
 
-// Rule 4.
+// Implements rule 4 (program_watch.hpp).
 void ProgramWatch::begin_process(const Call& call) {
   std::uint64_t flags = call.number == SYS_clone ? call.arguments[0] : 0;
   if (call.number == SYS_clone3 &&

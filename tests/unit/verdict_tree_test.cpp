@@ -1,5 +1,5 @@
 // Images that need not be shown, because the reads of other images determine their verdicts.
-#include "pmemsim/checks/images/read_tree.hpp"
+#include "pmemsim/checks/images/verdict_tree.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,10 +27,10 @@ class Pages {
     std::memcpy(data.data(), &word, sizeof(word));
     hashes_.write(line_in_page(page), data);
   }
-  const UnitHashes& hashes() const { return hashes_; }
+  const ContentHashes& hashes() const { return hashes_; }
   // Returns the run of a checker that has read these pages, in this order.
-  ReadTree::Run run(std::initializer_list<std::uint64_t> pages, bool accepted = true) const {
-    ReadTree::Run run{{}, accepted};
+  VerdictTree::Run run(std::initializer_list<std::uint64_t> pages, bool accepted = true) const {
+    VerdictTree::Run run{{}, accepted};
     for (const std::uint64_t page : pages) {
       run.reads.push_back({page_of(page), hashes_.of(page_of(page))});
     }
@@ -38,19 +38,19 @@ class Pages {
   }
 
  private:
-  UnitHashes hashes_{std::make_shared<const Image>(), kOnePage};
+  ContentHashes hashes_{std::make_shared<const Image>(), kOnePage};
 };
 
-bool knows(const ReadTree& tree, std::initializer_list<std::uint64_t> words) {
+bool knows(const VerdictTree& tree, std::initializer_list<std::uint64_t> words) {
   return tree.find(Pages(words).hashes()) != nullptr;
 }
 
-TEST(UnitHashes, HashesAreEqualForEqualContents) {
+TEST(ContentHashes, HashesAreEqualForEqualContents) {
   Pages pages{1, 2, 3};
-  const UnitHashes& hashes = pages.hashes();
+  const ContentHashes& hashes = pages.hashes();
   EXPECT_NE(hashes.of(page_of(0)), 0);
   EXPECT_EQ(hashes.of(page_of(3)), 0) << "never written";
-  const UnitHashes::Snapshot then = hashes.now();
+  const ContentHashes::Snapshot then = hashes.now();
   pages.write(0, 2);
   EXPECT_NE(hashes.of(page_of(0)), hashes.of(page_of(0), then));
   EXPECT_NE(hashes.of(page_of(0)), hashes.of(page_of(1))) << "the same in another page";
@@ -61,21 +61,21 @@ TEST(UnitHashes, HashesAreEqualForEqualContents) {
   EXPECT_EQ(hashes.of(page_of(5), then), 0) << "not written then";
 }
 
-TEST(UnitHashes, HashDependsOnTheLineWithinTheUnit) {
+TEST(ContentHashes, HashDependsOnTheLineWithinTheUnit) {
   LineData data{};
   data[0] = std::byte{1};
   const auto hash = [&](std::uint64_t line) {
-    UnitHashes hashes(std::make_shared<const Image>(), kOnePage);
+    ContentHashes hashes(std::make_shared<const Image>(), kOnePage);
     hashes.write(Line{line_in_page(0).number + line}, data);
     return hashes.of(page_of(0));
   };
   EXPECT_NE(hash(0), hash(1));
 }
 
-TEST(ReadTree, EmptyTreeKnowsNoVerdict) { EXPECT_FALSE(knows(ReadTree(), {})); }
+TEST(VerdictTree, EmptyTreeKnowsNoVerdict) { EXPECT_FALSE(knows(VerdictTree(), {})); }
 
-TEST(ReadTree, ImageWithTheSameReadDataHasTheSameVerdict) {
-  ReadTree tree;
+TEST(VerdictTree, ImageWithTheSameReadDataHasTheSameVerdict) {
+  VerdictTree tree;
   tree.add(Pages{1, 2, 3}.run({0, 2}));
   EXPECT_TRUE(knows(tree, {1, 2, 3}));
   EXPECT_TRUE(knows(tree, {1, 7, 3, 4}));
@@ -83,22 +83,22 @@ TEST(ReadTree, ImageWithTheSameReadDataHasTheSameVerdict) {
   EXPECT_FALSE(knows(tree, {1, 2, 0}));
 }
 
-TEST(ReadTree, RunWithoutReadsGivesItsVerdictToAllImages) {
-  ReadTree tree;
+TEST(VerdictTree, RunWithoutReadsGivesItsVerdictToAllImages) {
+  VerdictTree tree;
   tree.add({{}, true});
   EXPECT_TRUE(knows(tree, {}));
   EXPECT_TRUE(knows(tree, {1, 2}));
 }
 
-TEST(ReadTree, RunsAreDistinguishedByTheirFirstReads) {
-  ReadTree tree;
+TEST(VerdictTree, RunsAreDistinguishedByTheirFirstReads) {
+  VerdictTree tree;
   // Page 0 says which page is read next.
   tree.add(Pages{1, 5, 6}.run({0, 1}));
   tree.add(Pages{2, 5, 6}.run({0, 2}, false));
   tree.add(Pages{1, 8, 6}.run({0, 1}, false));
   EXPECT_EQ(tree.runs(), 3);
   const auto verdict = [&](std::initializer_list<std::uint64_t> words) {
-    const ReadTree::Run* run = tree.find(Pages(words).hashes());
+    const VerdictTree::Run* run = tree.find(Pages(words).hashes());
     return run == nullptr ? -1 : static_cast<int>(run->accepted);
   };
   EXPECT_EQ(verdict({1, 5, 9}), 1);
@@ -111,8 +111,8 @@ TEST(ReadTree, RunsAreDistinguishedByTheirFirstReads) {
 
 // The checker reads page 1 first; its contents say whether page 0 or page 2 is next. Reads in
 // ascending order don't show this.
-TEST(ReadTree, RunsAreDistinguishedWithoutTheOrderOfReads) {
-  ReadTree tree;
+TEST(VerdictTree, RunsAreDistinguishedWithoutTheOrderOfReads) {
+  VerdictTree tree;
   tree.add(Pages{4, 1, 6}.run({0, 1}));
   tree.add(Pages{5, 1, 6}.run({0, 1}));  // distinguished by page 0
   tree.add(Pages{4, 2, 6}.run({1, 2}));  // which this one hasn't read
@@ -124,8 +124,8 @@ TEST(ReadTree, RunsAreDistinguishedWithoutTheOrderOfReads) {
   EXPECT_FALSE(knows(tree, {4, 2, 9}));
 }
 
-TEST(ReadTree, NewestOfContradictoryRunsIsForgotten) {
-  ReadTree tree;
+TEST(VerdictTree, NewestOfContradictoryRunsIsForgotten) {
+  VerdictTree tree;
   tree.add(Pages{1, 2}.run({0}));
   tree.add(Pages{1, 2}.run({0, 1}, false));
   tree.add(Pages{1, 2}.run({1}, false));
@@ -134,8 +134,8 @@ TEST(ReadTree, NewestOfContradictoryRunsIsForgotten) {
   EXPECT_FALSE(knows(tree, {3, 2}));
 }
 
-TEST(ReadTree, RunBeyondTheLimitOfReadsIsNotKept) {
-  ReadTree tree(3);
+TEST(VerdictTree, RunBeyondTheLimitOfReadsIsNotKept) {
+  VerdictTree tree(3);
   tree.add(Pages{1, 2}.run({0, 1}));
   tree.add(Pages{2, 2}.run({0, 1}));
   tree.add(Pages{3}.run({0}));
@@ -170,20 +170,20 @@ Image image_of(const Bytes& bytes) {
   }
   return image;
 }
-UnitHashes hashes_of(const Image& image) {
-  UnitHashes hashes(std::make_shared<const Image>(), kOnePage);
+ContentHashes hashes_of(const Image& image) {
+  ContentHashes hashes(std::make_shared<const Image>(), kOnePage);
   for (std::uint64_t line = 0; line < kReadLines; ++line) {
     hashes.write(line_in_page(line), image.read(line_in_page(line)));
   }
   return hashes;
 }
 // Its pages in the order in which it read them, or in ascending order.
-ReadTree::Run run_of(const Check& check, const Image& image, bool ordered) {
+VerdictTree::Run run_of(const Check& check, const Image& image, bool ordered) {
   Reader reader(image);
-  ReadTree::Run run{{}, check(reader)};
-  const UnitHashes hashes = hashes_of(image);
+  VerdictTree::Run run{{}, check(reader)};
+  const ContentHashes hashes = hashes_of(image);
   for (const std::uint64_t page : reader.pages()) run.reads.push_back({page, hashes.of(page)});
-  if (!ordered) std::ranges::sort(run.reads, {}, &ReadTree::Read::unit);
+  if (!ordered) std::ranges::sort(run.reads, {}, &VerdictTree::Read::unit);
   return run;
 }
 bool is_accepted(const Check& check, const Image& image) {
@@ -201,13 +201,13 @@ class RandomReads : public testing::TestWithParam<std::uint64_t> {
 };
 
 TEST_P(RandomReads, EachKnownVerdictIsThatOfTheChecker) {
-  ReadTree tree;
+  VerdictTree tree;
   std::vector<Bytes> order(images_.begin(), images_.end());
   std::ranges::shuffle(order, random_);
   std::size_t shown = 0;
   for (const Bytes& bytes : order) {
     const Image image = image_of(bytes);
-    if (const ReadTree::Run* run = tree.find(hashes_of(image))) {
+    if (const VerdictTree::Run* run = tree.find(hashes_of(image))) {
       EXPECT_EQ(run->accepted, is_accepted(check_, image));
       continue;
     }
@@ -224,7 +224,7 @@ TEST_P(RandomReads, ExplorationOfAllInstantsFindsEveryVerdict) {
   const trace::TraceFile trace(file.path());
   PersistencyModel model(trace, PersistencyRules::kPx86);
   ExploredImages explored(std::make_shared<const Image>(), kOnePage);
-  ReadTree tree;
+  VerdictTree tree;
   while (model.next()) {
     explored.next_instant(model);
     for (;;) {
@@ -253,7 +253,7 @@ TEST_P(RandomReads, ExplorationOfAllInstantsFindsEveryVerdict) {
   }
   for (const Bytes& bytes : images_) {
     const Image image = image_of(bytes);
-    const ReadTree::Run* run = tree.find(hashes_of(image));
+    const VerdictTree::Run* run = tree.find(hashes_of(image));
     ASSERT_NE(run, nullptr);
     EXPECT_EQ(run->accepted, is_accepted(check_, image));
   }

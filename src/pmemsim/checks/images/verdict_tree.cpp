@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/read_tree.hpp"
+#include "pmemsim/checks/images/verdict_tree.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -6,14 +6,14 @@
 
 namespace pmemsim {
 
-std::optional<std::uint64_t> ReadTree::Known::contents(std::uint64_t unit) const {
+std::optional<std::uint64_t> VerdictTree::Known::contents(std::uint64_t unit) const {
   const auto unit_of = [&](std::uint32_t index) { return run.reads[index].unit; };
   const auto found = std::ranges::lower_bound(sorted, unit, {}, unit_of);
   if (found == sorted.end() || unit_of(*found) != unit) return std::nullopt;
   return run.reads[*found].contents;
 }
 
-std::unique_ptr<const ReadTree::Known> ReadTree::known(Run run) {
+std::unique_ptr<const VerdictTree::Known> VerdictTree::known(Run run) {
   Known known{.run = std::move(run), .sorted = {}, .number = added_++};
   known.sorted.resize(known.run.reads.size());
   std::iota(known.sorted.begin(), known.sorted.end(), 0);
@@ -21,7 +21,7 @@ std::unique_ptr<const ReadTree::Known> ReadTree::known(Run run) {
   return std::make_unique<const Known>(std::move(known));
 }
 
-void ReadTree::add(Run run) {
+void VerdictTree::add(Run run) {
   if (reads_ + run.reads.size() > most_) return;
   std::unique_ptr<const Known> added = known(std::move(run));
   Node* node = &root_;
@@ -38,7 +38,7 @@ void ReadTree::add(Run run) {
 }
 
 // Moves all runs below the node into `runs` and empties the node.
-void ReadTree::take(Node& node, Runs& runs) {
+void VerdictTree::take(Node& node, Runs& runs) {
   if (node.leaf) {
     --count_;
     reads_ -= node.leaf->run.reads.size();
@@ -48,10 +48,10 @@ void ReadTree::take(Node& node, Runs& runs) {
   node.below.clear();
 }
 
-// Rule 4.
-void ReadTree::build(Node& node, Runs runs) {
+// Implements rule 4 (verdict_tree.hpp).
+void VerdictTree::build(Node& node, Runs runs) {
   std::optional<std::uint64_t> unit;
-  while (runs.size() > 1 && !(unit = telling_unit(runs))) runs.pop_back();
+  while (runs.size() > 1 && !(unit = distinguishing_unit(runs))) runs.pop_back();
   if (runs.size() == 1) {
     ++count_;
     reads_ += runs.front()->run.reads.size();
@@ -65,7 +65,7 @@ void ReadTree::build(Node& node, Runs runs) {
 }
 
 // Returns the first unit that distinguishes the runs, in the order of the oldest run's reads.
-std::optional<std::uint64_t> ReadTree::telling_unit(const Runs& runs) {
+std::optional<std::uint64_t> VerdictTree::distinguishing_unit(const Runs& runs) {
   for (const Read& read : runs.front()->run.reads) {
     bool all = true, same = true;
     for (const auto& run : runs) {
@@ -78,7 +78,7 @@ std::optional<std::uint64_t> ReadTree::telling_unit(const Runs& runs) {
   return std::nullopt;
 }
 
-const ReadTree::Run* ReadTree::find(const UnitHashes& image) const {
+const VerdictTree::Run* VerdictTree::find(const ContentHashes& image) const {
   const Node* node = &root_;
   while (!node->below.empty()) {
     const auto below = node->below.find(image.of(node->unit));

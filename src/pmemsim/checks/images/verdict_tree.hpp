@@ -1,4 +1,4 @@
-// The data that a checker has read from the images shown to it, and its verdicts. The tree finds
+// A tree of what a checker has read from the images shown to it, and of its verdicts. It finds
 // images that need not be shown.
 //
 //   1  A checker that depends on nothing but the image behaves the same on two images as long as it
@@ -21,15 +21,15 @@
 #include <optional>
 #include <vector>
 
-#include "pmemsim/checks/images/unit_hashes.hpp"
+#include "pmemsim/checks/images/content_hashes.hpp"
 
 namespace pmemsim {
 
-class ReadTree {
+class VerdictTree {
  public:
   struct Read {
     std::uint64_t unit;
-    std::uint64_t contents;  // Hash by UnitHashes
+    std::uint64_t contents;  // Hash by ContentHashes
   };
   struct Run {
     std::vector<Read> reads;  // Each unit once
@@ -38,11 +38,11 @@ class ReadTree {
   // Maximum number of reads of all runs. Further runs are not added.
   static constexpr std::size_t kMostReads = std::size_t{1} << 24;
 
-  explicit ReadTree(std::size_t most_reads = kMostReads) : most_(most_reads) {}
+  explicit VerdictTree(std::size_t most_reads = kMostReads) : most_(most_reads) {}
 
   void add(Run run);
   // Returns the run whose verdict the image has, valid until add(); nullptr: there is none.
-  const Run* find(const UnitHashes& image) const;
+  const Run* find(const ContentHashes& image) const;
 
   // Returns the number of runs in the tree.
   std::size_t runs() const { return count_; }
@@ -64,7 +64,7 @@ class ReadTree {
   std::unique_ptr<const Known> known(Run run);
   void take(Node& node, Runs& runs);
   void build(Node& node, Runs runs);
-  static std::optional<std::uint64_t> telling_unit(const Runs& runs);
+  static std::optional<std::uint64_t> distinguishing_unit(const Runs& runs);
 
   const std::size_t most_;
   Node root_;

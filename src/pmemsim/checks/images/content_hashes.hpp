@@ -17,10 +17,10 @@ namespace pmemsim {
 // Returns a hash that depends on the line's address, too.
 std::uint64_t hash_of(Line line, const LineData& data);
 
-class UnitHashes {
+class ContentHashes {
  public:
   // `first`: the reference image, which is also the initial image.
-  UnitHashes(std::shared_ptr<const Image> first, std::uint64_t unit_bytes)
+  ContentHashes(std::shared_ptr<const Image> first, std::uint64_t unit_bytes)
       : first_(std::move(first)), unit_bytes_(unit_bytes) {}
 
   std::uint64_t unit_bytes() const { return unit_bytes_; }

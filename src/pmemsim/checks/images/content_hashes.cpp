@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/unit_hashes.hpp"
+#include "pmemsim/checks/images/content_hashes.hpp"
 
 #include <cstring>
 
