@@ -347,7 +347,7 @@ TEST(CrashImage, ChangedLinesIncludeThoseOfThePreviousRecovery) {
   EXPECT_EQ(bench.image.read(kRepaired), LineData{});
 
   bench.recovery.wanted = false;
-  bench.image.update(kUnrepaired, LineData{std::byte{2}});
+  bench.image.update_on_device(kUnrepaired, LineData{std::byte{2}});
   bench.image.recover();
   EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kUnrepaired}));
   bench.image.mark_checked();
@@ -444,8 +444,8 @@ TEST_F(RestartedRecovery, RestartThatWritesOtherLinesIsAViolation) {
 
 TEST(CrashImage, ContentsBeforeRecoveryCanBeRead) {
   ImageBench<Repair> bench;
-  bench.image.update(kRepaired, LineData{std::byte{7}});
-  bench.image.update(kUnrepaired, LineData{std::byte{8}});
+  bench.image.update_on_device(kRepaired, LineData{std::byte{7}});
+  bench.image.update_on_device(kUnrepaired, LineData{std::byte{8}});
   bench.image.recover();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
   EXPECT_EQ(bench.image.before_recovery(kRepaired), LineData{std::byte{7}});
@@ -492,7 +492,7 @@ class Staying final : public Recovery {
 // the repair.
 TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
   ImageBench<Staying> bench;
-  bench.image.update(kUnrepaired, LineData{std::byte{1}});
+  bench.image.update_on_device(kUnrepaired, LineData{std::byte{1}});
   for (int crashes = 0; crashes < 2; ++crashes) {
     bench.crash();
     EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
@@ -502,7 +502,7 @@ TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
   bench.image.recover();
   bench.image.undo_recovery();
   bench.image.undo_replacement();
-  bench.image.update(kUnrepaired, {});
+  bench.image.update_on_device(kUnrepaired, {});
   bench.image.recover();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{});
   EXPECT_EQ(std::ranges::count(bench.image.changed(), kRepaired), 1);
@@ -517,7 +517,7 @@ struct Mistaken final : Recovery {
 
 TEST(CrashImage, LineThatRecoveryNeverWroteStaysUnchanged) {
   ImageBench<Mistaken> bench;
-  bench.image.update(kRepaired, LineData{std::byte{1}});
+  bench.image.update_on_device(kRepaired, LineData{std::byte{1}});
   for (int crashes = 0; crashes < 2; ++crashes) bench.crash();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
 }

@@ -36,13 +36,13 @@ class Comparison final : public PersistenceObserver {
 
   void persisted(const Write& write, PersistencePoint, Time) override {
     survived_.write(write.line, write.data);
-    image_.update(write.line, write.data);
+    image_.update_on_device(write.line, write.data);
     compare();
   }
   void persisted_with_next(const Write&) override {}
   void dropped(const Write& write, Time) override {
     survived_.write(write.line, pm_.surviving(write.line));
-    image_.update(write.line, pm_.surviving(write.line));
+    image_.update_on_device(write.line, pm_.surviving(write.line));
     compare();
   }
   void survivors_changed(Time) override { compare(); }

@@ -324,7 +324,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
     history_.drop_fences(core, fence);
   }
 
-  // Rule 5.
+  // Implements rule 5 (crash.hpp).
   void stale_load(CoreId core, std::uint64_t region, Line line) override {
     read_history();
     const bool whole = region != 0 && history_.region(core, region) != ProgramHistory::kNone;
@@ -372,7 +372,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   void follow(Line device_line, const LineData& data) {
     contents_.touched(device_line);
     image_.registers_changed();
-    image_.update(device_line, data);
+    image_.update_on_device(device_line, data);
   }
   // Updates the image for a write and removes its line from the dirty ones if its newest data have
   // survived. Returns the device's contents.
@@ -412,7 +412,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   void begin_slice(std::uint64_t slice) {
     slice_ = slice;
     oracle_.restart();
-    image_.begin_slice();
+    image_.forget_stopped_recovery();
   }
   static std::optional<Violation> differs(std::optional<Line> line) {
     if (!line) return {};

@@ -41,7 +41,7 @@ LineData CrashImage::on_device(Line device_line) const {
   return decoder_ != nullptr ? device_.read(device_line) : survived(device_line);
 }
 
-void CrashImage::update(Line device_line, const LineData& data) {
+void CrashImage::update_on_device(Line device_line, const LineData& data) {
   if (decoder_ == nullptr) return update_line(device_line, data);
   device_.write(device_line, data);
   decoder_->changed(device_line, data,

@@ -23,11 +23,12 @@ class CrashImage final : public Oracle::ImageReader {
   CrashImage(const Memory& pm, const Image& plain, Recovery& recovery, ImageDecoder* decoder);
 
   // Updates the surviving data of a device line.
-  void update(Line device_line, const LineData& data);
+  void update_on_device(Line device_line, const LineData& data);
   // Updates the image after a change of the backend's persistent registers.
   void registers_changed();
   LineData on_device(Line device_line) const;
-  // Returns an image that has a page wherever on_device() isn't zero.
+  // Returns an image whose pages contain all lines for which on_device() isn't zero. Its contents
+  // are those of on_device() unless recovery has run.
   const Image& device() const { return decoder_ != nullptr ? device_ : image_; }
   // The surviving lines for given device contents. `problem` is the reason why these contents can't
   // be decoded; empty if they can.
@@ -43,7 +44,8 @@ class CrashImage final : public Oracle::ImageReader {
   void recover();
   // True if recovery has changed anything.
   bool repaired() const;
-  // Restores the surviving data, unless the image may stay recovered.
+  // Restores the surviving data, unless the design lets the image stay recovered
+  // (Recovery::may_keep_image()).
   void undo_recovery();
   // Stops recovery at each of its writes and runs it again, after undo_recovery(). True if the
   // program's words are always the same afterwards. Adds the number of repeated runs to `restarts`.
@@ -62,8 +64,9 @@ class CrashImage final : public Oracle::ImageReader {
   // Removes repetitions from the changed lines if there are many, so that their number is bounded
   // while no image is checked.
   void forget_repetitions();
-  // Forgets the latest recovery that was stopped.
-  void begin_slice() { restarted_.clear(); }
+  // Forgets the latest recovery that was stopped. Called at the begin of each slice of crash
+  // points.
+  void forget_stopped_recovery() { restarted_.clear(); }
 
   // Replaces the surviving data of some lines, until undo_replacement().
   void replace(const std::vector<std::pair<Line, LineData>>& lines);

@@ -11,7 +11,7 @@
 //      length of a whole line. Only the statistics count the saved bytes. [Open: the bus and bank
 //      time that shorter accesses would save.]
 //   3  If deduplication has mapped a line to another location, the bit of that location applies,
-//      because the bit follows from the data.
+//      because the data determine the bit.
 //   4  A read is decompressed after the line's data have arrived.
 //   5  A compressed line can be read only if all of its words are present. It must therefore
 //      persist as a whole, as it does on machines whose queues survive a crash.

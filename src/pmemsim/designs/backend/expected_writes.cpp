@@ -119,7 +119,7 @@ void ExpectedWrites::data_fetched(std::uint64_t slot_and_node, Time now) {
 
 // ---- Rule 2 (expected_writes.hpp)
 
-ExpectedWrites::When ExpectedWrites::when(const Address* address, const Expected& expected,
+ExpectedWrites::When ExpectedWrites::when(const AddressResults* address, const Expected& expected,
                                           bool with_data) const {
   When when;
   for (const std::size_t node : graph_.order()) {
@@ -160,7 +160,7 @@ ExpectedWrites::Progress ExpectedWrites::take(PreparedId id, bool with_data) {
   const std::uint32_t slot = *expected_.find({id.number});
   expected_.erase({id.number});
   Expected& expected = slots_[slot];
-  Address* const address =
+  AddressResults* const address =
       expected.address == kNoSlot ? nullptr : &address_slots_[expected.address];
   const When found = when(address, expected, with_data);
   count(found, graph_.all(), false);
@@ -186,7 +186,8 @@ ExpectedWrites::Progress ExpectedWrites::progress(const When& when) const {
 }
 
 // Implements rule 6 (expected_writes.hpp).
-ExpectedWrites::Progress ExpectedWrites::started(Line line, const Prepared& prepared) {
+ExpectedWrites::Progress ExpectedWrites::progress_by_known_inputs(Line line,
+                                                                  const Prepared& prepared) {
   if (const std::uint32_t* const known = by_line_.find(line)) address_slots_[*known].used = true;
   if (has(prepared.now_used)) slots_[*expected_.find({prepared.now_used.number})].used = true;
   When found;
@@ -210,7 +211,7 @@ void ExpectedWrites::discard(PreparedId id) {
   const std::uint32_t slot = *there;
   expected_.erase({id.number});
   Expected& expected = slots_[slot];
-  const Address* const address =
+  const AddressResults* const address =
       expected.address == kNoSlot ? nullptr : &address_slots_[expected.address];
   if (!expected.used) count(when(address, expected, true), graph_.of_data(), true);
   remove_from_address(expected);
@@ -220,7 +221,7 @@ void ExpectedWrites::discard(PreparedId id) {
 void ExpectedWrites::remove_from_address(Expected& expected) {
   expected.wanted = false;
   if (expected.address == kNoSlot) return;
-  Address& address = address_slots_[expected.address];
+  AddressResults& address = address_slots_[expected.address];
   if (--address.predictions == 0) {
     if (!address.used) {
       count(when(&address, expected, false), graph_.all() & ~graph_.of_data(), true);
@@ -234,7 +235,7 @@ void ExpectedWrites::remove_from_address(Expected& expected) {
 }
 
 void ExpectedWrites::release_if_idle(std::uint32_t slot) {
-  const Address& address = address_slots_[slot];
+  const AddressResults& address = address_slots_[slot];
   if (address.predictions == 0 && address.fetches.pending == 0) address_slots_.release(slot);
 }
 
@@ -251,7 +252,7 @@ void ExpectedWrites::accepted(const Write& write, const Encoded& encoded) {
     return;
   }
   for (const std::uint32_t slot : addresses_) {
-    Address& address = address_slots_[slot];
+    AddressResults& address = address_slots_[slot];
     if (address.line == write.line) {
       restart(address);
     } else {
@@ -260,7 +261,7 @@ void ExpectedWrites::accepted(const Write& write, const Encoded& encoded) {
   }
 }
 
-void ExpectedWrites::restart(Address& address) {
+void ExpectedWrites::restart(AddressResults& address) {
   Expected nothing;
   nothing.subject.line = address.line;
   const NodeSet nodes = graph_.all() & ~graph_.of_data();
@@ -272,7 +273,8 @@ void ExpectedWrites::restart(Address& address) {
 }
 
 // Counts the nodes that had been started. changed_at() returns the time at which they start again.
-void ExpectedWrites::renew(const Write& write, const Encoded& encoded, const Address& other) {
+void ExpectedWrites::renew(const Write& write, const Encoded& encoded,
+                           const AddressResults& other) {
   for (std::size_t operation = 0; operation < operations_.size(); ++operation) {
     const auto first = operations_[operation]->outdates(write, encoded, other.line);
     if (!first) continue;

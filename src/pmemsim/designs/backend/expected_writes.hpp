@@ -1,21 +1,23 @@
-// Sub-operations of predicted writes, if results that other writes outdate are recomputed at once
-// (PMWeaver, V-C). This schedule has enough units for all lines.
+// The sub-operations of predicted writes, for backends that recompute a result as soon as another
+// write has outdated it (PMWeaver, V-C). This schedule has enough units for all lines.
 //
 //   1  Results that depend on the address alone, which are the pad and the hashes, are computed
-//      once for all predictions of a line ("limited to at most 16 recalculations", V-C3). Results
-//      that depend on data are computed for each prediction (V-C1).
+//      once for all predictions of a line (V-C3). Results that depend on data are computed for
+//      each prediction (V-C1).
 //   2  With enough units, the end of a sub-operation follows from the times at which its inputs
 //      were known. It is therefore computed only when a write arrives. The write takes over all
 //      sub-operations that are done or running at that time.
 //   3  Lines of metadata that aren't cached are read when a prediction is made, all at once. [Open.
 //      PMWeaver's artifact looks metadata up for predictions, too.] A write that arrives before
 //      such a line has been read doesn't wait for the line, because it counts as cached.
-//   4  The address results of a line's predictions belong to the counter that the line's next write
-//      uses. They are recomputed when such a write arrives, and when it is accepted. When a write
-//      is accepted, predictions of other lines recompute the nodes that the write has changed, and
-//      all nodes that depend on these. [Open: sub-operations that are running are stopped at once.]
+//   4  The address results of a line's predictions hold for one value of the line's counter, which
+//      the line's next write uses. When a write takes over one of the predictions, and again when a
+//      write of the line is accepted, the remaining predictions recompute them. Predictions of
+//      other lines recompute the nodes that an accepted write has changed, and all nodes that
+//      depend on these. [Open: sub-operations that are running are stopped at once.]
 //   5  If outdated results are kept (`backend.outdated_results=never`), rule 4 doesn't apply.
-//   6  If a validator gives a write the times at which its inputs were known, sub-operations count
+//   6  If a validator (WriteValidator, result_buffer.hpp) gives a write the times at which its
+//   inputs were known, sub-operations count
 //      as started at these times, with all metadata cached. The work of predictions that such a
 //      write uses is counted with the write.
 #pragma once
@@ -69,7 +71,7 @@ class ExpectedWrites {
   // Hands a prediction over to a write, with its data or without, and ends it.
   Progress take(PreparedId id, bool with_data);
   // Returns the state of the write of a line according to rule 6.
-  Progress started(Line line, const Prepared& prepared);
+  Progress progress_by_known_inputs(Line line, const Prepared& prepared);
   bool has(PreparedId id) const { return expected_.find({id.number}) != nullptr; }
 
   void statistics(StatisticsCollector& collector) const;
@@ -82,7 +84,7 @@ class ExpectedWrites {
     std::uint32_t pending = 0;
   };
   // Results of a line that depend on its address alone (rule 1).
-  struct Address {
+  struct AddressResults {
     Line line;
     Time since{};
     Fetches fetches;
@@ -110,11 +112,11 @@ class ExpectedWrites {
              std::uint64_t slot);
   void address_fetched(std::uint64_t slot_and_node, Time now);
   void data_fetched(std::uint64_t slot_and_node, Time now);
-  When when(const Address* address, const Expected& expected, bool with_data) const;
+  When when(const AddressResults* address, const Expected& expected, bool with_data) const;
   Progress progress(const When& when) const;
   void count(const When& when, NodeSet nodes, bool running_too);
-  void restart(Address& address);
-  void renew(const Write& write, const Encoded& encoded, const Address& other);
+  void restart(AddressResults& address);
+  void renew(const Write& write, const Encoded& encoded, const AddressResults& other);
 
   const std::vector<BackendOperation*>& operations_;
   const OperationGraph& graph_;
@@ -128,7 +130,7 @@ class ExpectedWrites {
   LineTable<std::uint32_t> expected_;  // keyed by PreparedId::number
   Slab<Expected> slots_;
   LineTable<std::uint32_t> by_line_;
-  Slab<Address> address_slots_;
+  Slab<AddressResults> address_slots_;
   std::vector<std::uint32_t> addresses_;  // slots of all lines that have predictions
   ExpectedStatistics statistics_;
 };

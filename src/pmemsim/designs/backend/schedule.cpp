@@ -189,7 +189,7 @@ std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Pr
           .expected = false};
   if (!prepared.known && (!prepared.id || !expected_writes_->has(prepared.id))) return slot;
   const ExpectedWrites::Progress found =
-      prepared.known ? expected_writes_->started(write.line, prepared)
+      prepared.known ? expected_writes_->progress_by_known_inputs(write.line, prepared)
                      : expected_writes_->take(prepared.id, prepared.data.has_value());
   work.done = found.done;
   work.running = found.running;
