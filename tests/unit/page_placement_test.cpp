@@ -21,13 +21,13 @@ constexpr std::uint64_t kHeap = 0x200000000000 / kLineBytes, kStack = 0x7fff0000
 
 const PageFrames kRandom(PagePlacement::kRandom);
 
-TEST(PagePlacement, FrameEqualsTheAddressUnlessPlacementIsRandom) {
+TEST(PageFrames, FrameEqualsTheAddressUnlessPlacementIsRandom) {
   EXPECT_EQ(PageFrames().frame_line({kHeap + 5}), Line{kHeap + 5});
   EXPECT_EQ(PageFrames(PagePlacement::kContiguous).frame_line({kStack}), Line{kStack});
   EXPECT_NE(kRandom.frame_line({kHeap}), Line{kHeap});
 }
 
-TEST(PagePlacement, NoTwoPagesShareAFrame) {
+TEST(PageFrames, NoTwoPagesShareAFrame) {
   std::set<Line> frames;
   std::size_t pages = 0;
   for (const std::uint64_t base : {std::uint64_t{0}, kHeap, kStack, kHeap + 63 * kCopy}) {
@@ -41,7 +41,7 @@ TEST(PagePlacement, NoTwoPagesShareAFrame) {
   EXPECT_EQ(frames.size(), pages);
 }
 
-TEST(PagePlacement, LinesOfAPageStayTogether) {
+TEST(PageFrames, LinesOfAPageStayTogether) {
   const Line frame = kRandom.frame_line({kHeap});
   for (std::uint64_t line = 0; line < kPageLines; ++line) {
     EXPECT_EQ(kRandom.frame_line({kHeap + line}), Line{frame.number + line});
@@ -49,13 +49,13 @@ TEST(PagePlacement, LinesOfAPageStayTogether) {
 }
 
 // Logs and a controller's own lines.
-TEST(PagePlacement, LinesOutsideProgramAddressesAreNotMoved) {
+TEST(PageFrames, LinesOutsideProgramAddressesAreNotMoved) {
   for (const std::uint64_t line : {64 * kCopy, 64 * kCopy + 1, (std::uint64_t{1} << 55) / 64}) {
     EXPECT_EQ(kRandom.frame_line({line}), Line{line});
   }
 }
 
-TEST(PagePlacement, SpreadsPagesOverTheBanks) {
+TEST(PageFrames, SpreadsPagesOverTheBanks) {
   MemoryParameters parameters;
   parameters.controllers = parameters.channels_per_controller = parameters.ranks = 1;
   parameters.banks_per_rank = 8;
@@ -75,7 +75,7 @@ TEST(PagePlacement, SpreadsPagesOverTheBanks) {
 }
 
 // Pages of one colour fill a set of a cache that they needn't share.
-TEST(PagePlacement, PlacementDeterminesTheSetsThatPagesShare) {
+TEST(PageFrames, PlacementDeterminesTheSetsThatPagesShare) {
   constexpr std::uint64_t kSets = 1024, kWays = 2, kPages = 64;
   const auto kept = [](PageFrames frames) {
     CacheArray<int> cache(kSets * kWays * kLineBytes, kWays, frames);

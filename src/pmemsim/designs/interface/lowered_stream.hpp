@@ -59,8 +59,9 @@ class LoweredStream {
     if (!state_.kept_in_part) stream_.skip_to(kinds);
   }
 
-  // The next records, if all but kDecided are kept as they are: a reader may decode the others
-  // itself, relocate them, and continue after them with passed(). No records otherwise.
+  // Returns the next records, or none if operations of other kinds than kDecided may be dropped or
+  // changed. The caller may decode these operations itself, relocate them, and continue after them
+  // with passed().
   trace::OperationStream::Records records() const {
     return state_.kept_in_part ? trace::OperationStream::Records{} : stream_.records();
   }
@@ -68,7 +69,7 @@ class LoweredStream {
 
   // Returns the number of instructions, since the last call, around flushes and fences that aren't
   // kept. The instructions themselves are kept.
-  std::uint32_t take_left_over() { return std::exchange(left_over_, 0); }
+  std::uint32_t take_left_out_instructions() { return std::exchange(left_over_, 0); }
   // Returns the purpose of the code around the last operation.
   trace::Purpose purpose() const { return state_.purpose; }
   // Returns the meaning that the program gave to the last operation, which must be a fence.
@@ -106,7 +107,7 @@ class LoweredStream {
   static constexpr trace::KindSet kSeenInDroppedCode{
       trace::SiteKind::kMark,        trace::SiteKind::kSync,         trace::SiteKind::kAtomicLoad,
       trace::SiteKind::kAtomicStore, trace::SiteKind::kAtomicUpdate, trace::SiteKind::kFence};
-  // The same kinds, and flushes, which are kept in such code.
+  // The same kinds and flushes, for code that is kept only in part.
   static constexpr trace::KindSet kSeenAmongFlushes =
       kSeenInDroppedCode | trace::KindSet{trace::SiteKind::kFlush};
 

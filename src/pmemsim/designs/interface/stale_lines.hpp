@@ -8,8 +8,9 @@
 //   1  A read of a line returns the bytes that PM holds when the read reaches the controller. Data
 //      that arrive later have no effect on it.
 //   2  A store makes its own bytes correct in all caches: they are coherent.
-//   3  When the caches evict a line, its bytes stay recorded until the line is read again. forget()
-//      removes them at once.
+//   3  When the caches evict a line, its bytes stay recorded until the line is read again. A design
+//      calls forget() when it knows that no cache holds them: a buffer of its own answers the read
+//      (DPO), or the line has been dropped from the caches (PMEM-Spec).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ class StaleLines {
  public:
   void connect(const LayerContext& context) { context_.emplace(context); }
 
-  // Records a read of the line that PM answers with `found`. Returns true if these bytes are stale.
+  // Records that PM has answered a read of the line with `found`. Returns true if these bytes are
+  // stale.
   bool read(Line line, const LineData& found) {
     const bool stale = found != newest(line);
     if (stale) {
@@ -43,8 +45,8 @@ class StaleLines {
     take_bytes(*held, now, bytes);
     if (*held == now) held_.erase(line);
   }
-  // Reports a load that has read stale bytes, and returns true for it. `region`: 0 if the design
-  // can't roll it back.
+  // Reports a load that has read stale bytes, and returns true for it. `region`: the load's region
+  // if the design can roll it back, else 0.
   bool loaded(const Load& load, std::uint64_t region) {
     if (held_.size() == 0 || load.forwarded) return false;
     const LineData* const held = held_.find(load.line());

@@ -10,8 +10,8 @@
 
 namespace pmemsim {
 
-// Returns the storage of a core's persist buffer. `order_bits`: the bits of an entry that order it
-// after other entries; `order`: their name.
+// Returns the storage of a core's persist buffer. `order_bits`: number of bits in an entry that
+// record the order of entries; `order`: name of these bits in the formula.
 inline Structure persist_buffer(std::uint64_t entries, std::uint64_t order_bits,
                                 std::string_view order, const Chip& chip) {
   constexpr std::uint64_t kMaskBits = kLineBytes, kDataBits = kLineBytes * 8;

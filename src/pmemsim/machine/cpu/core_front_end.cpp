@@ -38,7 +38,8 @@ using trace::SyncKind;
 [[gnu::always_inline]] inline bool Core::next_operation() {
   if (at_end_) return false;
   at_end_ = !stream_->next(operation_);
-  if (const std::uint32_t left_over = stream_->take_left_over(); left_over != 0) [[unlikely]] {
+  if (const std::uint32_t left_over = stream_->take_left_out_instructions(); left_over != 0)
+      [[unlikely]] {
     statistics_.instructions += left_over;
     instructions_without_entry_ += left_over;
   }

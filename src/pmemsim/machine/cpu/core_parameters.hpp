@@ -59,7 +59,7 @@ struct CoreParameters {
   CoreFaults faults;
 
   std::uint32_t most_flushes() const { return flush_registers > 0 ? flush_registers : mshrs; }
-  // Returns the parameters of a logical processor whose physical core runs so many threads.
+  // Returns the parameters of a logical processor whose physical core runs `threads` threads.
   CoreParameters shared_by(std::uint32_t threads) const {
     const auto part = [threads](std::uint32_t entries) { return std::max(entries / threads, 1u); };
     CoreParameters own = *this;
@@ -75,7 +75,7 @@ struct CoreParameters {
     visit("count", count, {.least = 1, .most = kMostCores}, "Number of cores of the machine");
     visit("threads_per_core", threads_per_core, {.least = 1, .most = 8},
           "Cores of this machine that are logical processors of one physical core. If a run has "
-          "several threads, so many share its mshrs, flush_registers, flush_interval and "
+          "several threads, this number of them share its mshrs, flush_registers, flush_interval and "
           "write_combining_buffers in equal parts");
     visit("frequency", frequency, {.least = 1e6, .most = 1e11}, "Clock frequency of the cores");
     visit("width", width, {.least = 1, .most = 16},

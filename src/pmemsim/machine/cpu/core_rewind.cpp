@@ -16,8 +16,8 @@ void Core::pause() {
   paused_since_ = clock_.slot(queue_.now());
 }
 
-// Resumes the core. Times that it had computed beyond the beginning of the pause are delayed by the
-// length of the pause.
+// Resumes the core. The length of the pause is added to times after its beginning that the core has
+// already computed.
 void Core::resume() {
   paused_ = false;
   if (finished_) return;

@@ -52,7 +52,7 @@ class LoadUnit {
   // True if the access needs no delay; it is counted then.
   bool translated_at_once(std::uint64_t address, std::uint32_t size) {
     if (!tlb_.present()) return true;
-    const bool found = tlb_.in_first(address, size);
+    const bool found = tlb_.translate_in_first(address, size);
     statistics_.translations += found;
     return found;
   }

@@ -44,6 +44,7 @@ class Tlb {
  public:
   Tlb(const Clock& clock, const TlbParameters& parameters)
       : page_bits_(std::countr_zero(parameters.page_size.count)),
+        // An entry is a line of a CacheArray, whose capacity is in bytes.
         first_(parameters.entries * kLineBytes, parameters.ways),
         second_(parameters.second_entries * kLineBytes, parameters.second_ways),
         second_latency_(second_.present() ? clock.slots(parameters.second_latency) : 0),
@@ -68,7 +69,7 @@ class Tlb {
   }
   // Translates the bytes if the first TLB has their page. Returns false, without any effect, if it
   // hasn't or if they are in two pages.
-  bool in_first(std::uint64_t address, std::uint64_t bytes) {
+  bool translate_in_first(std::uint64_t address, std::uint64_t bytes) {
     const std::uint64_t page = address >> page_bits_;
     if ((address + bytes - 1) >> page_bits_ != page) return false;
     const std::size_t way = first_.find({page});
@@ -83,13 +84,13 @@ class Tlb {
   using Buffer = CacheArray<Nothing>;
 
   Translation look_up(Line page) {
-    if (find(first_, page)) return {};
-    const bool walked = !find(second_, page);
+    if (find_or_install(first_, page)) return {};
+    const bool walked = !find_or_install(second_, page);
     return {second_latency_ + (walked ? walk_latency_ : 0), false, walked};
   }
 
   // True if the buffer holds the page; installs it otherwise.
-  static bool find(Buffer& buffer, Line page) {
+  static bool find_or_install(Buffer& buffer, Line page) {
     if (!buffer.present()) return false;
     const std::size_t way = buffer.find(page);
     if (way != kNoWay) {
