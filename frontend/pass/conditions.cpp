@@ -19,7 +19,8 @@ struct Conditions {
   std::vector<Value*> all;
 };
 
-// Returns the operands of a logical "and" or "or" that has no other use.
+// True if the value is a logical "and" or "or" in this block that has one use. Then sets its kind
+// and its operands.
 bool is_connected(Value* value, const BasicBlock* block, bool& by_and, Value*& left,
                   Value*& right) {
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);

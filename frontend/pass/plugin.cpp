@@ -11,9 +11,9 @@
 #include <string>
 
 #include "annotated_locks.hpp"
+#include "hints_from_profile.hpp"
 #include "instrument.hpp"
 #include "janus_hints.hpp"
-#include "profile_hints.hpp"
 
 namespace pmemsim::pass {
 namespace {
@@ -57,8 +57,8 @@ class JanusHintsPass : public llvm::PassInfoMixin<JanusHintsPass> {
 class ProfileHintsPass : public llvm::PassInfoMixin<ProfileHintsPass> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    return insert_profile_hints(module, janus_profile) ? llvm::PreservedAnalyses::none()
-                                                       : llvm::PreservedAnalyses::all();
+    return insert_hints_from_profile(module, janus_profile) ? llvm::PreservedAnalyses::none()
+                                                            : llvm::PreservedAnalyses::all();
   }
   static bool isRequired() { return true; }  // at -O0 too
 };

@@ -1,5 +1,5 @@
-// Calls that may really block: while a thread waits for a descriptor, a child, a signal or a file's
-// lock, other threads run.
+// Calls that may block in the kernel: while a thread waits for a descriptor, a child, a signal or a
+// file's lock, other threads run. (Locks of threads block in the runtime's scheduler instead.)
 #include <cerrno>
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ bool never_blocks(int descriptor) {
   return flags < 0 || (flags & O_NONBLOCK) != 0;
 }
 
-// Returns once the call won't block, or at once if no other thread could run meanwhile.
+// Waits until the call won't block. Doesn't wait if no other thread could run meanwhile.
 void await(int descriptor, short events) {
   while (!only_thread() && !never_blocks(descriptor)) {
     pollfd asked{descriptor, events, 0};

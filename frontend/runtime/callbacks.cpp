@@ -13,7 +13,7 @@ namespace {
 
 using Compare = int (*)(const void*, const void*);
 
-// The C library sorts elements of more than so many bytes by other code.
+// The C library sorts larger elements (in bytes) by other code.
 constexpr std::size_t kNarrowElement = 8;
 
 constexpr std::uint64_t per_callback(const char* name) {

@@ -1,15 +1,13 @@
 // Estimates the instructions of code without instrumentation by a table (library_costs.hpp).
 //
 // 1. Functions outside recorded objects are not instrumented.
-// 2. A function in a recorded object may be one of a library that was linked statically. It is not
-//    instrumented if nothing is recorded during the call.
+// 2. A function in a recorded object may be one of a library that was linked statically. If nothing
+//    is recorded during a call, the function counts as not instrumented.
 // 3. A function that isn't in the table counts with a constant, as an unknown one.
 // 4. The functions that the runtime itself replaces (locks, threads), and OpenMP's library, are
 //    recorded at their interface. They count only if they are in the table.
 #include "external.hpp"
 
-#include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstring>
 
@@ -19,13 +17,11 @@
 #include "exported.hpp"
 #include "library_costs.hpp"
 #include "pmemsim_rt.h"
-#include "real.hpp"
 #include "record.hpp"
 #include "scheduler.hpp"
 #include "sites.hpp"
 #include "status.hpp"
 #include "thread.hpp"
-#include "watchdog.hpp"
 
 // Begin and end of the functions that instrumented code calls in the runtime (exported.hpp).
 extern "C" const char __start_pmemsim_rt[], __stop_pmemsim_rt[];
@@ -38,7 +34,8 @@ namespace {
 
 constexpr std::uint64_t kNotRecording = ~std::uint64_t{0};
 constexpr std::uint64_t kNoValue = ~std::uint64_t{0};  // an argument or result that is missing
-// Arguments and results that no library function has leave the estimate within this limit.
+// A larger estimate comes from an argument or a result that the function can't have. The constant
+// of the function's cost then counts alone.
 constexpr double kMostInstructions = 1e9;
 
 enum class Callee : std::uint8_t { kNotSeen, kRecorded, kPerhapsRecorded, kExternal };
@@ -200,25 +197,7 @@ std::uint64_t estimate(const LibraryCost& cost, const Values& values) {
   return rounded(instructions);
 }
 
-// Handles the watchdog's signal.
-void on_trap(int, siginfo_t* information, void* context) {
-  if (information->si_code != SI_TKILL || self == nullptr || self->signals > 0) return;
-  if (!resume_sleep(context) && !waits_in_loop(context)) return;
-  const int error = errno;
-  lose_token();
-  errno = error;
-}
-
 }  // namespace
-
-void watch_sleeping_threads() {
-  struct sigaction action{};
-  action.sa_sigaction = &on_trap;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  // Other signals are then handled at the instruction where the thread sleeps.
-  sigfillset(&action.sa_mask);
-  real.sigaction(SIGTRAP, &action, nullptr);
-}
 
 }  // namespace pmemsim::rt
 

@@ -8,7 +8,6 @@
 
 namespace pmemsim::rt {
 
-void watch_sleeping_threads();  // handles the watchdog's signal
 // Records instructions that were executed without instrumentation. `unknown`: those of a function
 // whose cost isn't known.
 void put_external(std::uint64_t instructions, bool unknown = false);

@@ -18,11 +18,12 @@
 namespace pmemsim::rt {
 
 std::uint64_t flush_count = 0;
-List<FlushedMemory, kMostFlushed> flushed_memory;
+List<FlushedMemory, kFlushedMemoryCapacity> flushed_memory;
 
 namespace {
 
-// The lines of the last flushes: of persistent memory, and of other memory.
+// The memory of the last flush of persistent memory, and the index in flushed_memory of the last
+// flush of other memory.
 Range last_persistent{};
 std::size_t last_flushed = 0;
 
@@ -73,7 +74,7 @@ bool is_displaced(std::uint64_t address, FlushedMemory& found) {
   return true;
 }
 
-// Returns the entry for the address. If the list is full, the last entry counts the rest.
+// Returns the entry for the address. If the list is full, the entry used last counts the rest.
 FlushedMemory& memory_of(std::uint64_t address) {
   for (std::size_t i = 0; i < flushed_memory.size(); ++i) {
     if (contains(flushed_memory[(last_flushed + i) % flushed_memory.size()].range, address)) {
@@ -81,7 +82,7 @@ FlushedMemory& memory_of(std::uint64_t address) {
       return flushed_memory[last_flushed];
     }
   }
-  if (flushed_memory.size() == kMostFlushed) return flushed_memory[last_flushed];
+  if (flushed_memory.size() == kFlushedMemoryCapacity) return flushed_memory[last_flushed];
   FlushedMemory found{};
   if (!is_displaced(address, found)) found = look_up(address);
   last_flushed = flushed_memory.size();

@@ -26,8 +26,8 @@ struct FlushedMemory {
   std::uint64_t flushes;
 };
 extern std::uint64_t flush_count;  // number of all flushes
-inline constexpr std::size_t kMostFlushed = 4096;
-extern List<FlushedMemory, kMostFlushed> flushed_memory;
+inline constexpr std::size_t kFlushedMemoryCapacity = 4096;
+extern List<FlushedMemory, kFlushedMemoryCapacity> flushed_memory;
 void note_flush(const volatile void* address);
 
 }  // namespace pmemsim::rt

@@ -101,7 +101,8 @@ void* set_memory(Pool pool, void* to, int byte, std::size_t bytes, unsigned flag
   return result;
 }
 
-// A program that calls one of these can find objects to which nothing leads.
+// These only forward. Their replacement tells enumerates_objects() that the program can find
+// objects to which no pointer leads, so that `leaked` isn't checked.
 ObjectId first(Pool pool) { return library.first(pool); }
 ObjectId next(ObjectId object) { return library.next(object); }
 
@@ -216,7 +217,7 @@ const Replacement kFunctions[] = {
 
 }  // namespace
 
-bool lists_objects() { return library.first != nullptr || library.next != nullptr; }
+bool enumerates_objects() { return library.first != nullptr || library.next != nullptr; }
 
 const Replacements kLibpmemobj{kFunctions, sizeof(kFunctions) / sizeof(kFunctions[0])};
 

@@ -17,7 +17,7 @@
 namespace pmemsim::rt {
 
 // True if recorded code calls a function that lists a pool's objects, in this execution or another.
-bool lists_objects();
+bool enumerates_objects();
 
 extern const Replacements kLibpmemobj, kLibpmemobjTransactions, kLibpmemobjAllocation;
 

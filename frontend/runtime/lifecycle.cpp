@@ -42,6 +42,7 @@
 #include "threads.hpp"
 #include "turns.hpp"
 #include "warm.hpp"
+#include "watchdog.hpp"
 
 extern char** environ;
 

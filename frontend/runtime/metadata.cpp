@@ -296,7 +296,7 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
   add_unknown_functions(text);
   add_flushes(text);
   if (called_libpmemobj()) text.add("\"libraries\": [\"libpmemobj\"], ");
-  if (lists_objects()) text.add("\"lists_objects\": true, ");
+  if (enumerates_objects()) text.add("\"lists_objects\": true, ");
   add_partial_notes(text);
   add_regions(text);
   text.add("}\n");

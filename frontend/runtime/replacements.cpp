@@ -23,7 +23,7 @@ struct Search {
   std::size_t count;
 };
 
-// The parts of a loaded object that describe its table of addresses.
+// The parts of a loaded object that list the addresses it imports: symbols, names, relocations.
 struct Object {
   std::uintptr_t base;
   const ElfW(Sym) * symbols;
@@ -81,7 +81,7 @@ Object describe(const dl_phdr_info& info) {
   return object;
 }
 
-// True if the function is in the library, which isn't recorded itself.
+// True if the function is in the library, and the library's code isn't recorded.
 bool is_in_library(const void* function, const char* library) {
   dl_find_object found{};
   if (_dl_find_object(const_cast<void*>(function), &found) != 0) return false;

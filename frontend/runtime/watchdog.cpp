@@ -111,6 +111,15 @@ void* watch(void*) {
   return nullptr;
 }
 
+// Handles the watchdog's signal.
+void on_trap(int, siginfo_t* information, void* context) {
+  if (information->si_code != SI_TKILL || self == nullptr || self->signals > 0) return;
+  if (!resume_sleep(context) && !waits_in_loop(context)) return;
+  const int error = errno;
+  lose_token();
+  errno = error;
+}
+
 }  // namespace
 
 void start_watchdog() {
@@ -158,6 +167,16 @@ void end_sleep(void* context) {
     registers[REG_RAX] = -EINTR;
   }
   self->repeated_call = 0;
+}
+
+void watch_sleeping_threads() {
+  struct sigaction action{};
+  action.sa_sigaction = &on_trap;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  // Blocks other signals in the handler. Each is handled after it, at the instruction where the
+  // thread sleeps.
+  sigfillset(&action.sa_mask);
+  real.sigaction(SIGTRAP, &action, nullptr);
 }
 
 }  // namespace pmemsim::rt

@@ -4,6 +4,7 @@
 namespace pmemsim::rt {
 
 void start_watchdog();
+void watch_sleeping_threads();  // handles the watchdog's signal
 // Called in the handler of the watchdog's signal. True if the thread is at the instruction where
 // the watchdog saw it asleep. The thread then sleeps on after the handler, even in a system call
 // that a signal normally interrupts.

@@ -65,7 +65,7 @@ def test_profile_hint_follows_a_store_in_a_loop(toolchain: Toolchain, level: str
 
 
 @BOTH_LEVELS
-def test_profile_hints_follow_copies_and_fills(toolchain: Toolchain, level: str) -> None:
+def test_hints_from_profile_follow_copies_and_fills(toolchain: Toolchain, level: str) -> None:
     text = compiled(toolchain, level, COPY, FILL)
     assert hints(text) == ["init", "both"] * 2
     assert bytes_of(text)[0] == "64"
@@ -73,7 +73,7 @@ def test_profile_hints_follow_copies_and_fills(toolchain: Toolchain, level: str)
 
 
 @BOTH_LEVELS
-def test_local_variables_get_no_profile_hints(toolchain: Toolchain, level: str) -> None:
+def test_local_variables_get_no_hints_from_profile(toolchain: Toolchain, level: str) -> None:
     assert hints(compiled(toolchain, level, VARIABLE)) == []
 
 
@@ -139,7 +139,7 @@ STORE = 9
 
 
 @BOTH_LEVELS
-def test_profile_hints_announce_the_stored_data(tmp_path: Path, level: str) -> None:
+def test_hints_from_profile_announce_the_stored_data(tmp_path: Path, level: str) -> None:
     source, program, output = tmp_path / "a.c", tmp_path / "a", tmp_path / "a.pmt"
     source.write_text(RECORDED)
     profile = tmp_path / "hints.txt"

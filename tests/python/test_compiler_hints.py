@@ -91,7 +91,7 @@ def test_compiler_hints_leave_the_stores_unchanged(workload: str) -> None:
 
 
 @pytest.mark.parametrize("workload", long_except(ONE_OF_EACH_KIND, "queue"))
-def test_profile_hints_leave_the_stores_unchanged(workload: str, tmp_path: Path) -> None:
+def test_hints_from_profile_leave_the_stores_unchanged(workload: str, tmp_path: Path) -> None:
     """Each hint announces the data that have just been stored."""
     none = recorded(workload, "none")
     lines = lint(none, configure("janus", "janus")).profile

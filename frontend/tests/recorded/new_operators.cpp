@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+// own_new_operators.cpp defines it. Its address is null in a program without that file.
 extern "C" __attribute__((weak)) const bool has_own_operators;
 
 namespace {

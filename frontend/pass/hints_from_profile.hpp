@@ -22,6 +22,6 @@ namespace pmemsim::pass {
 
 // Returns true if the module was changed. A profile that can't be read, or that has lines of any
 // other form, is a compile error.
-bool insert_profile_hints(llvm::Module& module, llvm::StringRef profile);
+bool insert_hints_from_profile(llvm::Module& module, llvm::StringRef profile);
 
 }  // namespace pmemsim::pass

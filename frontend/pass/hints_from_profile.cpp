@@ -1,4 +1,4 @@
-#include "profile_hints.hpp"
+#include "hints_from_profile.hpp"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringMap.h>
@@ -57,7 +57,7 @@ std::optional<Wanted> read_profile(llvm::Module& module, llvm::StringRef path) {
   return wanted;
 }
 
-// Compares file names by rule 1 (profile_hints.hpp).
+// Compares file names by rule 1 (hints_from_profile.hpp).
 bool is_same_file(llvm::StringRef a, llvm::StringRef b) {
   if (a.size() < b.size()) std::swap(a, b);
   return a.ends_with(b) &&
@@ -111,7 +111,7 @@ bool insert_hints(llvm::Function& function, const Wanted& wanted) {
 
 }  // namespace
 
-bool insert_profile_hints(llvm::Module& module, llvm::StringRef profile) {
+bool insert_hints_from_profile(llvm::Module& module, llvm::StringRef profile) {
   const std::optional<Wanted> wanted = read_profile(module, profile);
   if (!wanted) return false;
   bool changed = false;
