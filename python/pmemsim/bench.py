@@ -113,7 +113,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Recording:
-    """A workload on so many simulated cores, to be measured."""
+    """A workload to be measured, and its number of simulated cores."""
 
     workload: str
     cores: int

@@ -165,7 +165,7 @@ def default_checks(*, random: bool, checker: CheckerWanted) -> int:
 
 
 def random_programs_of(count: int, recipe: Recipe) -> list[WorkloadRun]:
-    """Return so many random programs; raises a `ConfigError` if there can't be any."""
+    """Return `count` random programs; raises a `ConfigError` if there can't be any."""
     problems = Problems()
     check_whole(problems, "--random", count, 1, _MOST_PROGRAMS)
     first = None

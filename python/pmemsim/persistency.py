@@ -69,7 +69,7 @@ class Budget:
         )
 
     def part(self, parts: int) -> Budget:
-        """Return one of so many equal parts; a budget without a limit has no parts."""
+        """Return one of `parts` equal parts; a budget without a limit has no parts."""
         if self.images is not None:
             return Budget.of(str(max(self.images // parts, 1)))
         if self.seconds is not None:
@@ -197,7 +197,7 @@ class Wanted:
     hosts: int = 1
     """Number of hosts that share PM; thread t runs on host t % hosts."""
     failed: int = 0
-    """Number of the host that fails; the others go on. With one host, everything fails."""
+    """Number of the host that fails; the others continue. With one host, everything fails."""
 
     @property
     def allowed_by(self) -> str:
@@ -456,7 +456,7 @@ class Shown:
         if self.wanted.delayed is not None:
             notes.append(
                 f"thread {self.wanted.delayed} is delayed at its flushes and fences, so that the "
-                "others go on before these take effect"
+                "others continue before these take effect"
             )
         lines = (problem, *notes, *self.images.explanation(), *self._reads())
         return ImageExplanation(

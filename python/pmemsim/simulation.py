@@ -127,7 +127,7 @@ def configure(
         The values of all parameters.
 
     Raises:
-        ConfigError: Something is wrong; it has all errors.
+        ConfigError: Something is wrong; the exception lists all errors.
 
     Example:
         `pmemsim.configure("sw-undo", "asap")["core.rob_entries"]`

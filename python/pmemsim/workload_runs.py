@@ -74,7 +74,8 @@ class WorkloadRun:
     """A workload with everything that determines its recording; `WorkloadRun.of` makes it.
 
     Raises:
-        ConfigError: There is no such workload, or a value is impossible; it has all errors.
+        ConfigError: There is no such workload, or a value is impossible; the exception lists all
+            errors.
 
     Example:
         `pmemsim.WorkloadRun.of("queue", threads=2, regions=50).arguments`

@@ -81,8 +81,10 @@ def edited(
 ) -> Edited:
     """Write a copy of the recording with these steps, and without some flushes and fences.
 
-    Instructions of a copy have new numbers, and branch prediction uses the numbers. So compare
-    times only among copies with equal steps and an equal union of `without` and `reserved`. With
+    Instructions of a copy have new numbers, and branch prediction uses the numbers. `reserved` are
+    flushes and fences that other copies leave out: this copy executes them, but numbers them as if
+    it could leave them out. So compare times only among copies with equal steps, and with the same
+    instructions in `without` and `reserved` together. With
     `only_sites`, the copy has the new numbers, but executes the same operations as the recording.
 
     No value depends on a flush or a fence, so the copy is also a recording of the program that has

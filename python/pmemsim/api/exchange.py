@@ -43,7 +43,7 @@ def import_champsim(
         The recording.
 
     Raises:
-        ConfigError: An argument is wrong; it has all errors.
+        ConfigError: An argument is wrong; the exception lists all errors.
         Error: The trace is damaged, or has no instruction.
 
     Example:
@@ -78,14 +78,14 @@ def import_pmemcheck(
     Args:
         log: The file that pmemcheck wrote with `--log-stores=yes`.
         output: The recording to write (`.pmt`).
-        initial: Files with the contents before the run of mapped files of the same names; without
-            one, a mapped file began with zeros.
+        initial: Files with the contents that mapped files of the same names had before the run;
+            without one, a mapped file began with zeros.
 
     Returns:
         The recording, which has no times.
 
     Raises:
-        ConfigError: An argument is wrong; it has all errors.
+        ConfigError: An argument is wrong; the exception lists all errors.
         Error: The log is malformed.
 
     Example:
@@ -158,10 +158,10 @@ def replay(packed: str | Path, *, jobs: int | None = None, progress: Progress = 
         progress: As in `run`.
 
     Returns:
-        The packed results, and the values that differ, which aren't raised.
+        The packed results, and the values that differ; a difference raises no exception.
 
     Raises:
-        ConfigError: An argument is wrong; it has all errors.
+        ConfigError: An argument is wrong; the exception lists all errors.
         Error: The file is no pack, or it is damaged.
 
     Example:

@@ -74,7 +74,7 @@ def sweep(
         A row for each point; a point that failed has the reason.
 
     Raises:
-        ConfigError: The values to vary are wrong; it has all errors.
+        ConfigError: The values to vary are wrong; the exception lists all errors.
         Error: The file can't be read or written, or has results of another sweep.
 
     Example:
@@ -135,7 +135,7 @@ def matrix(
         A cell for each workload and design; a cell that is not possible has the reason.
 
     Raises:
-        ConfigError: An argument is wrong; it has all errors.
+        ConfigError: An argument is wrong; the exception lists all errors.
         Error: No combination is possible.
 
     Example:
@@ -198,7 +198,7 @@ def reproduce(
         The entries with the papers' values and the measured ones.
 
     Raises:
-        ConfigError: An argument is wrong; it has all errors.
+        ConfigError: An argument is wrong; the exception lists all errors.
         Error: There is no such paper or experiment, or a simulation failed.
 
     Example:

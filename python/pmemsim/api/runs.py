@@ -50,8 +50,8 @@ def run(
         machine: A machine's name, or the path of its YAML file.
         overrides: Values of parameters with their units, by name, as in
             `{"core.rob_entries": 128, "dram.trcd": "14ns"}`.
-        image: A file for the pool as a power failure after the run leaves it. Further pools get
-            `.1`, `.2`, ... appended.
+        image: The file to write: the pool as it would be after a power failure at the end of the
+            run. Further pools get `.1`, `.2`, ... appended.
         progress: True shows a bar in terminals and notebooks, False nothing. A function is called
             with the finished fraction, 0 to 1; an exception that it raises ends the simulation.
         **recipe: How a workload is recorded, as in `threads=4`: see `Recipe`.
@@ -60,7 +60,7 @@ def run(
         The simulated time and all statistics.
 
     Raises:
-        ConfigError: A design, a machine or an argument is wrong; it has all errors.
+        ConfigError: A design, a machine or an argument is wrong; the exception lists all errors.
         TraceError: The recording is damaged.
         RecordError: The workload couldn't be built or recorded.
         StuckError: The simulation can't proceed.
@@ -117,7 +117,7 @@ def compare(
         The runs, and their ratios over the first design.
 
     Raises:
-        ConfigError: A design, a machine or an argument is wrong; it has all errors.
+        ConfigError: A design, a machine or an argument is wrong; the exception lists all errors.
         Error: As for `run`.
 
     Example:
@@ -187,7 +187,7 @@ def profile(
         The parts of the time in `rows`, the longest first, and in `result` what `run` returns.
 
     Raises:
-        ConfigError: A design, a machine or an argument is wrong; it has all errors.
+        ConfigError: A design, a machine or an argument is wrong; the exception lists all errors.
         Error: As for `run`.
 
     Example:
@@ -225,23 +225,23 @@ def timeline(
 
     Args:
         trace: A recording or a workload, as in `run`.
-        output: The file to write; by custom `*.pftrace` for Perfetto, `*.kanata` for Konata.
+        output: The file to write; usually `*.pftrace` for Perfetto, `*.kanata` for Konata.
         design: The design, as in `run`.
         machine: The machine, as in `run`.
         overrides: Values of parameters, as in `run`.
         format: `perfetto` or `kanata`.
         start: Simulated time with its unit, as in `12.5us`, from which on events are written.
         end: Simulated time with its unit up to which events are written.
-        show_regions: Numbers of the regions of each thread to show, as in `100-120`, from 1.
+        show_regions: Which regions of each thread to show, as in `100-120`; the first one is 1.
         slowest: Number of the slowest regions to show, and to return.
         progress: As in `run`.
         **recipe: How a workload is recorded: see `Recipe`.
 
     Returns:
-        The numbers of what was written; its frame has the slowest regions.
+        How much was written; `to_frame()` has the slowest regions.
 
     Raises:
-        ConfigError: A design, a machine or an argument is wrong; it has all errors.
+        ConfigError: A design, a machine or an argument is wrong; the exception lists all errors.
         Error: As for `run`, or if nothing is within the bounds.
 
     Example:

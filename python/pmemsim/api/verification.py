@@ -99,7 +99,8 @@ def crash(
         The runs with their violations, which aren't raised.
 
     Raises:
-        ConfigError: An argument is wrong, or a design guarantees nothing; it has all errors.
+        ConfigError: An argument is wrong, or a design guarantees nothing; the exception lists all
+            errors.
         Error: As for `run`, or if there is nothing to check.
 
     Example:
@@ -208,7 +209,7 @@ def check(
         The findings and the verdict of each method, which aren't raised.
 
     Raises:
-        ConfigError: An argument is wrong; it has all errors.
+        ConfigError: An argument is wrong; the exception lists all errors.
         Error: As for `run`.
 
     Example:
@@ -277,7 +278,7 @@ def advise(
         What can be removed, or the repair: its `patch` is for `patch -p1`.
 
     Raises:
-        ConfigError: An argument is wrong; it has all errors.
+        ConfigError: An argument is wrong; the exception lists all errors.
         Error: As for `run`, or if no crash image can be made.
 
     Example:

@@ -41,8 +41,8 @@ _CHAINS = {"multiply": 3, "add_register": 1, "rotate_and_xor": 2}
 _AGREEING = 0.1
 # The largest spread of a figure that decides between a time and twice that time.
 _ABOUT = 0.5
-# Threads share a core if they have so many times fewer lines in flight than a thread alone, and
-# twice as many threads are so many times as fast.
+# Threads share a core if a thread alone has at least _SHARING times as many lines in flight, and if
+# twice as many threads are at least _RISING times as fast.
 _SHARING, _RISING = 1.5, 1.8
 # Queues: what lies between two loads, entries of a block of eight, and entries of the two loads and
 # of their own stores and loops (microbenchmarks.c, TWO_LOADS).
@@ -315,7 +315,7 @@ class _Fit:
         """Fit both TLBs to loads of one line a page, which miss the first TLB, then the second."""
         times = {size // PAGE_BYTES: ns for size, ns in self._curve("page_load", "bytes").items()}
         self._pages = times
-        # The lines of so many pages are in the L1, or in the L2, for certain.
+        # Numbers of pages, one line each, that certainly fit the L1, and the L2.
         l1_lines = self._processor.cache_bytes[1] // LINE_BYTES // 2
         l2_lines = self._processor.cache_bytes[2] // LINE_BYTES // 2
         few = max((n for n in times if n <= l1_lines), default=0)

@@ -1,4 +1,4 @@
-"""`pmemsim check`: test whether a program is crash-safe, by rules, a checker, or its own reader."""
+"""`pmemsim check`: test a program for crash safety by rules, a checker, or what it then reads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Options:
     )] = None  # fmt: skip
     strict: Annotated[bool, option(
         OUTPUT, "--strict",
-        help="Counts notes as errors: findings that a correct program may have, too.",
+        help="Counts notes as errors. A note is a finding that a correct program may have, too.",
     )] = False  # fmt: skip
     sarif: Annotated[Path | None, option(
         OUTPUT, "--sarif", value="FILE", more=True,
@@ -122,7 +122,8 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
                         not-logged, logged-late, logged-by-two, reads-unpersisted,
                         could-read-unpersisted, could-lose-update, replies-unpersisted,
                         used-after-free, volatile-pointer, torn-publish, wrong-answer
-        costs time      leaked, logged-twice, useless-flush, useless-fence
+        costs time      logged-twice, useless-flush, useless-fence
+        costs memory    leaked
 
     With --verify, the program's checker also checks the crash images that --model allows, until it
     rejects one. If the checker was built with pmemsim-cc, crashes during its recovery are checked,
@@ -138,10 +139,10 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         0   no method found an error
         1   a method found an error
         2   the input is wrong, or there is nothing to check
-        3   a method left more than 1% of its cases undecided
+        3   a method couldn't decide on more than 1% of its findings or images
 
-    Images that --budget leaves unchecked are reported, and change no exit code. Neither do notes:
-    findings that a correct program may have, too, unless --strict is given.
+    Images that --budget leaves unchecked are reported, and change no exit code. Notes change it
+    only with --strict.
     """
     problems = given.problems()
     choice = options.choice(target, problems)

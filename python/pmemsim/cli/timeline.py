@@ -71,7 +71,7 @@ def timeline_command(
     machine: Machine,
     output: Annotated[Path, option(
         OUTPUT, "--output", "-o", value="FILE",
-        help="The file to write; by custom FILE.pftrace for Perfetto, FILE.kanata for Konata.",
+        help="The file to write; usually FILE.pftrace for Perfetto, FILE.kanata for Konata.",
     )],
     format_name: Annotated[str, option(
         OUTPUT, "--format", value="perfetto|kanata",

@@ -4,8 +4,8 @@
 //   1  A store to PM predicts a write of its line, unless the core's store before it was to the
 //      same line.
 //   2  Data aren't predicted: only what follows from the line's address is prepared.
-//   3  The buffer of results has so many entries. While all are taken, nothing is predicted; an
-//      entry is given up when it is too old.
+//   3  The buffer of results has `result_entries` entries. While all are taken, nothing is
+//      predicted; an entry is given up when it is too old.
 #pragma once
 
 #include <optional>
