@@ -752,7 +752,7 @@ def test_result_file_is_written_although_the_output_pipe_is_closed(
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
-def test_a_recording_whose_progress_pipe_is_closed_leaves_no_file(tmp_path: Path) -> None:
+def test_run_whose_output_pipe_is_closed_while_it_records_leaves_no_file(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(

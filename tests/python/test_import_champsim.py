@@ -200,7 +200,7 @@ def test_commands_that_need_values_refuse_the_recording(tmp_path: Path) -> None:
     assert pmemsim("run", "t.pmt", "-d", "eadr", "-m", "asap", cwd=tmp_path).returncode == 0
 
 
-def test_foreign_or_damaged_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_foreign_or_damaged_champsim_trace_is_refused_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "text.champsim").write_text("This is not a trace of ChampSim.\n" * 10)
     (tmp_path / "short.champsim").write_bytes(BY_HAND[:100])
     (tmp_path / "t.gz").write_bytes(gzip.compress(BY_HAND * 9)[:-12])

@@ -264,7 +264,7 @@ def test_nothing_of_a_machine_is_left_to_hidden_defaults(machine: str) -> None:
     assert [key for key, setting in given.items() if not setting.source] == []
 
 
-def test_every_design_fits_every_machine() -> None:
+def test_designs_fit_all_machines_but_those_that_cannot_persist_their_metadata() -> None:
     """Exceptions are designs whose data and metadata can't become persistent in one step."""
     wrong = {}
     for design, machine in preset_pairs():

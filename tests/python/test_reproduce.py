@@ -1042,7 +1042,7 @@ def test_recording_without_the_quantity_is_an_error() -> None:
         findings(measured)
 
 
-def test_addresses_are_counted_as_measured_by_the_artifact() -> None:
+def test_shares_of_right_addresses_have_the_artifacts_denominators() -> None:
     paper = load_paper("pmweaver")
     artifact = paper.in_column("fig21", MEASURED)
     stats = {

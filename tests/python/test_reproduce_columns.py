@@ -90,7 +90,7 @@ POINTS = """
 """
 
 
-def test_what_was_measured_may_have_other_points(tmp_path: Path) -> None:
+def test_column_as_measured_may_have_points_of_its_own(tmp_path: Path) -> None:
     folder = write_columns(tmp_path / "tiny")
     plan = (folder / "experiment.yaml").read_text()
     (folder / "experiment.yaml").write_text(plan.replace("ablations:", f"{POINTS[1:]}ablations:"))

@@ -103,7 +103,7 @@ TEST(Bdi, DecompressionRestoresTheLine) {
   for (const std::size_t length : {0, 18, 23, 26, 39, 42}) EXPECT_GT(lengths[length], 0) << length;
 }
 
-TEST(Bdi, UncompressedLineIsNotDecompressed) {
+TEST(Bdi, UncompressedLineIsReturnedUnchanged) {
   LineData data{};
   data.fill(std::byte{0xee});
   EXPECT_EQ(decompress(data), data);

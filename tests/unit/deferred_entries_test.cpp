@@ -266,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(WithDeduplication, RandomDeferredEntries,
                          testing::Combine(testing::Bool(), testing::Values(PersistNodes::kLeaves,
                                                                            PersistNodes::kAll)));
 
-TEST_P(RandomDeferredEntries, RandomStoresAreReadableAfterEachPublication) {
+TEST_P(RandomDeferredEntries, RandomStoresAreReadableOnceDeferredMetadataIsWritten) {
   const auto& [deduplicates, persist_nodes] = GetParam();
   IntegrityParameters integrity;
   integrity.persist_nodes = persist_nodes;

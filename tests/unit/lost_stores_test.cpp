@@ -108,7 +108,7 @@ TEST(LostStores, TheKeptStoreFollowsTheFlush) {
   EXPECT_EQ(found.back(), "1 not fenced: 5");
 }
 
-TEST(LostStores, AFenceBetweenLeavesNoSuchImage) {
+TEST(LostStores, FenceBeforeTheFlagPreventsItsImageWithoutTheData) {
   LosingTrace trace;
   trace.store_at(1, kData);
   trace.flush_at(2, kData);

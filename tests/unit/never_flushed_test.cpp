@@ -27,7 +27,7 @@ TEST(NeverFlushed, EachOfManyStoresToOneLineIsReported) {
   EXPECT_EQ(trace.check(), expected);
 }
 
-TEST(NeverFlushed, StoreExecutedManyTimesIsReportedOnceForItsLine) {
+TEST(NeverFlushed, StoreExecutedManyTimesCountsOncePerCacheLine) {
   CheckedTrace trace;
   std::vector<std::uint32_t> sites;
   for (std::uint32_t line = 100; line < 130; ++line) {
@@ -222,7 +222,7 @@ TEST(SequenceWord, StoresOfASeqlockAreNotes) {
   EXPECT_EQ(trace.check(), (Found{"never-flushed:sequence 80", "never-flushed:sequence 81"}));
 }
 
-TEST(SequenceWord, CounterOfOneSourceLineIsReported) {
+TEST(SequenceWord, CounterThatOneSourceLineChangesIsNoSequenceWord) {
   Seqlock trace;
   for (std::uint64_t i = 1; i < 7; ++i) {
     trace.persist(kLine, i);
