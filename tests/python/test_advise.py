@@ -18,7 +18,7 @@ from pmemsim.advice.advise import Advice
 from pmemsim.advice.edits import edited
 from pmemsim.advice.superfluous import Savings, Superfluous
 from pmemsim.advice.variants import calls_of
-from pmemsim.cli.advise import summary_of
+from pmemsim.cli.advise import cost_text, summary_of
 from pmemsim.program_check import check_program
 from pmemsim.simulation import configure, simulate
 from pmemsim.trace import Trace
@@ -248,3 +248,8 @@ def test_bad_input_is_refused_in_one_sentence_each(tmp_path: Path) -> None:
     assert done.stdout == ""
     for part in ("unknown", "few", "x.diff", "--top 0", "none.pmt"):
         assert sum(part in line for line in done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_repair_that_makes_the_run_shorter_saves_time() -> None:
+    assert cost_text(894.8, 13_670) == "cost 894.8 ns of 13.67 us"
+    assert cost_text(-894.8, 13_670) == "save 894.8 ns of 13.67 us"

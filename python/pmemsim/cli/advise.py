@@ -170,6 +170,12 @@ def summary_of(run: Advice, savings: Savings) -> str:
     )
 
 
+def cost_text(cost_ns: float, time_ns: float) -> str:
+    """Say what part of the run's time additions cost or, by an earlier flush, save."""
+    verb = "cost" if cost_ns >= 0 else "save"
+    return f"{verb} {duration(abs(cost_ns))} of {duration(time_ns)}"
+
+
 def _print_repair(run: Advice, mended: Mended) -> None:
     found = mended.repair
     if not found.steps:
@@ -180,11 +186,10 @@ def _print_repair(run: Advice, mended: Mended) -> None:
         out.print(f"- {sentence}", markup=False)
     if found.useless:
         out.print(f"then these have no effect any more: {', '.join(found.useless)}", markup=False)
-    sign = "" if mended.cost_ns >= 0 else "-"
     out.print(
         f"{run.trace.name}, repaired: {found.proof}; {found.flushes:,} flushes and "
-        f"{found.fences:,} fences more, which cost {sign}{duration(abs(mended.cost_ns))} of "
-        f"{duration(mended.time_ns)} on {run.configuration.design.name}",
+        f"{found.fences:,} fences more, which {cost_text(mended.cost_ns, mended.time_ns)} on "
+        f"{run.configuration.design.name}",
         markup=False,
     )
 
