@@ -245,7 +245,8 @@ struct SiteRecord {
 static_assert(sizeof(SiteRecord) == 28);
 
 // A dependence (dependence.hpp) is (site << 8) | cycles. The value comes from the latest execution
-// of that load, atomic or recurrence by this thread, through instructions that take `cycles` cycles.
+// of that load, atomic or recurrence by this thread, through instructions that take `cycles`
+// cycles.
 inline constexpr std::uint32_t kMaxDependences = 8;  // dependences of each sort, per site
 
 // A call that the compiler has inlined. Calls have numbers from 1. If a recording has inlined

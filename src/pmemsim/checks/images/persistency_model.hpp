@@ -28,8 +28,8 @@
 //      which follow rule 5, and segments of the same copy.
 //   9  If one of several hosts fails (partial failure), as in CXL0 (Assa, Lumme, Buergi, Friedman,
 //      Lahav: "A Programming Model for Disaggregated Memory over CXL", ASPLOS 2026): the shared
-//      device and the caches of the other hosts continue. A load or store of a surviving host's thread
-//      fetches the line, with all its visible segments, into a cache that survives. So later
+//      device and the caches of the other hosts continue. A load or store of a surviving host's
+//      thread fetches the line, with all its visible segments, into a cache that survives. So later
 //      segments are in an image only together with these. Stores of surviving hosts' threads are
 //      never lost. For the failed host's threads, rules 2 to 5 hold.
 //

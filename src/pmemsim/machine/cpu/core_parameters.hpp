@@ -73,10 +73,11 @@ struct CoreParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("count", count, {.least = 1, .most = kMostCores}, "Number of cores of the machine");
-    visit("threads_per_core", threads_per_core, {.least = 1, .most = 8},
-          "Cores of this machine that are logical processors of one physical core. If a run has "
-          "several threads, this number of them share its mshrs, flush_registers, flush_interval and "
-          "write_combining_buffers in equal parts");
+    visit(
+        "threads_per_core", threads_per_core, {.least = 1, .most = 8},
+        "Cores of this machine that are logical processors of one physical core. If a run has "
+        "several threads, this number of them share its mshrs, flush_registers, flush_interval and "
+        "write_combining_buffers in equal parts");
     visit("frequency", frequency, {.least = 1e6, .most = 1e11}, "Clock frequency of the cores");
     visit("width", width, {.least = 1, .most = 16},
           "Instructions dispatched and retired per cycle");
