@@ -22,16 +22,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pmemsim.comparison import Comparison
+from pmemsim.comparison import Comparison, design_label
 from pmemsim.errors import Error, Problems
 from pmemsim.files import cache_dir, replacing, temporary_folder
 from pmemsim.installation import examples, version
 from pmemsim.jobs import Outcome
+from pmemsim.packed_names import speedups, wrong_axes, wrong_presets, wrong_workloads
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import Preset, Setting
 from pmemsim.reproduction.metrics import METRICS
 from pmemsim.results import Results
 from pmemsim.simulation import Configuration, Result, simulate
+from pmemsim.storage import Unknown, storage_of, total_bytes
 from pmemsim.sweeping.points import configuration_of
 from pmemsim.trace import Trace
 
@@ -68,7 +70,7 @@ class PackedRun:
     @property
     def label(self) -> str:
         """Return the run in words."""
-        return f"{self.workload} on {self.design}"
+        return f"{self.workload} on {self.design}, machine {self.machine}"
 
     def configuration(self) -> Configuration:
         """Return the run's configuration, which depends on no preset."""
@@ -92,21 +94,36 @@ class PackedResult:
         return str(self.document["command"])
 
 
+def check_recordings(paths: Iterable[Path], problems: Problems) -> None:
+    """Add the files and folders of recordings that don't exist."""
+    problems.add(
+        f"--recordings {path}: no such file or folder; name a recording, or a folder of recordings"
+        for path in paths
+        if not path.exists()
+    )
+
+
 # ---- Pack ----------------------------------------------------------------------------------------
 
 
-def pack(results: Sequence[Path], output: Path, recordings: Sequence[Path] = ()) -> int:
+def pack(
+    results: Sequence[Path],
+    output: Path,
+    recordings: Sequence[Path] = (),
+    names: Sequence[str] | None = None,
+) -> int:
     """Write a pack of results, and return the number of its recordings.
 
+    `names` are the results' names in errors; by default their paths.
     Recordings are found by their hashes: among `recordings` (files and folders), beside the
     results, and among those that pmemsim keeps of workloads. Raises a `ConfigError` that names each
     wrong result and each missing recording.
     """
     problems = Problems()
     read = []
-    for path in results:
+    for path, name in zip(results, names or map(str, results), strict=True):
         with problems.collected():
-            read.append(_read_result(path))
+            read.append(_read_result(path, name))
     problems.raise_any()
     wanted = {run.trace_hash: (each, run) for each in read for run in each.runs}
     named = (Path(run.workload) for each in read for run in each.runs)
@@ -171,29 +188,33 @@ def _add_file(archive: zipfile.ZipFile, name: str, path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_result(path: Path) -> PackedResult:
+def _read_result(path: Path, name: str) -> PackedResult:
     try:
         document = json.loads(path.read_bytes())
     except OSError as error:
-        raise Error(f"{path}: {error.strerror}; name a file that --json has written") from error
+        raise Error(f"{name}: {error.strerror}; name a file that --json has written") from error
     except (ValueError, RecursionError) as error:
-        raise Error(f"{path}: the file is not JSON; name a file that --json has written") from error
+        raise Error(f"{name}: the file is not JSON; name a file that --json has written") from error
     command = document.get("command") if isinstance(document, dict) else None
     if command not in COMMANDS:
         raise Error(
-            f"{path}: the file has no results of {', '.join(COMMANDS)}, which can be simulated "
+            f"{name}: the file has no results of {', '.join(COMMANDS)}, which can be simulated "
             "again; name a file that --json of these commands has written"
         )
     try:
         runs = tuple(_runs_of(document))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise Error(
-            f"{path}: the results do not match results.schema.json of this version ({error!r}); "
-            "run the command again"
+            f"{name}: the results do not match results.schema.json of this version "
+            f"({_reason(error)}); run the command again"
         ) from error
     if not runs:
-        raise Error(f"{path}: the results have no simulation")
+        raise Error(f"{name}: the results have no simulation")
     return PackedResult(path.name, document, runs)
+
+
+def _reason(error: Exception) -> str:
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
 
 
 def _runs_of(document: Mapping[str, Any]) -> Iterator[PackedRun]:
@@ -230,6 +251,10 @@ def _simulations_of(document: Mapping[str, Any]) -> int:
 
 
 def _measured_points(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    for number, point in enumerate(document["points"]):
+        if (point["status"] == "ok") == (point["time_ns"] is None):
+            time = "no time" if point["status"] == "ok" else "a time"
+            raise ValueError(f"point {number} has the status {point['status']}, but {time}")
     return [point for point in document["points"] if point["status"] == "ok"]
 
 
@@ -321,7 +346,7 @@ class Difference:
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401 -- any JSON
-    return "nothing" if value is None else str(value)
+    return "nothing" if value in (None, "") else str(value)
 
 
 @dataclass(frozen=True)
@@ -450,8 +475,13 @@ class Pack:
         found = iter(run_all([task(run) for run in self.runs], jobs, progress))
         return Replay(
             self.version,
-            tuple(_compared(each, [next(found) for _ in each.runs]) for each in self.results),
+            tuple(self._replayed(each, [next(found) for _ in each.runs]) for each in self.results),
         )
+
+    def _replayed(self, packed: PackedResult, found: Sequence[Result]) -> Replayed:
+        names = _wrong_names(packed, self._traces, with_presets=self.version == version())
+        compared = _compared(packed, found)
+        return replace(compared, differences=(*names, *compared.differences))
 
 
 @contextmanager
@@ -473,25 +503,77 @@ def opened(path: Path) -> Iterator[Pack]:
         yield found
 
 
+def _wrong_names(
+    packed: PackedResult, traces: Mapping[str, Trace], *, with_presets: bool
+) -> Iterator[Difference]:
+    """Yield the names of designs, machines and workloads that are not those of the simulations.
+
+    Other versions have other presets, with which a design and a machine are then not compared.
+    """
+    document = packed.document
+    if packed.command == "sweep":
+        for number, point in enumerate(document["points"]):
+            if point["status"] == "ok":
+                for key, name, now in wrong_axes(point["axes"], traces[point["trace_hash"]]):
+                    yield Difference(f"points[{number}].axes.{key}", name, now)
+    elif packed.command != "reproduce":
+        named = _named_runs(document)
+        right = wrong_workloads([run for _, run in named], traces)
+        for (name, run), workload in zip(named, right, strict=True):
+            if workload != run["workload"]:
+                yield Difference(f"{name}workload", run["workload"], workload)
+            if with_presets:
+                configuration = run.get("configuration", {})
+                for key, before, now in wrong_presets(run, configuration):
+                    yield Difference(f"{name}{key}", before, now)
+
+
+def _named_runs(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the simulations with names, each with its place in the results."""
+    command = document["command"]
+    if command == "run":
+        return [("", document)]
+    if command == "compare":
+        return [(f"runs[{number}].", run) for number, run in enumerate(document["runs"])]
+    return [
+        (f"cells[{number}].", {**cell, "configuration": _configuration_of(cell, document)})
+        for number, cell in enumerate(document["cells"])
+        if cell["trace_hash"]
+    ]
+
+
 def _compared(packed: PackedResult, found: Sequence[Result]) -> Replayed:
     document = dict(packed.document)
     del document["command"]
     if packed.command == "run":
         now: dict[str, Any] = found[0].to_dict()
     elif packed.command == "compare":
-        designs = tuple(dict.fromkeys(run.design for run in packed.runs))
-        now = Comparison(tuple(found), designs).to_dict()
+        machines = {run.machine for run in packed.runs}
+        labels = (design_label(run.design, run.machine, machines) for run in packed.runs)
+        now = Comparison(tuple(found), tuple(dict.fromkeys(labels))).to_dict()
     elif packed.command == "sweep":
-        # A sweep's axes and speedups follow from its numbers.
-        points = _measured_points(document)
-        document = {"points": [_numbers(each) for each in points]}
-        each_now = zip(found, points, strict=True)
-        now = {"points": [_numbers_of_point(run, point) for run, point in each_now]}
+        document, now = _points(document, found)
     elif packed.command == "matrix":
         document, now = _cells(document, found)
     else:
         document, now = _metrics(packed, found)
     return Replayed(packed, tuple(_differences("", document, json.loads(json.dumps(now)))))
+
+
+def _points(
+    document: Mapping[str, Any], found: Sequence[Result]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a sweep's numbers, packed and now; failures aren't repeated."""
+    points, runs = document["points"], iter(found)
+    each_now = [next(runs) if point["status"] == "ok" else None for point in points]
+    right = speedups(points, [run.time_ns if run else None for run in each_now])
+    now = [
+        {**(_numbers_of_point(run, point) if run else _numbers(point)), "speedup": speedup}
+        for run, point, speedup in zip(each_now, points, right, strict=True)
+    ]
+    units = {name: unit if "." in name else "" for name, unit in document["units"].items()}
+    packed = [{**_numbers(point), "speedup": point["speedup"]} for point in points]
+    return {"units": document["units"], "points": packed}, {"units": units, "points": now}
 
 
 def _cells(
@@ -504,11 +586,13 @@ def _cells(
 
     def now_of(cell: Mapping[str, Any], run: Result) -> dict[str, Any]:
         over = base.get(cell["trace_hash"])
+        storage = storage_of(run.configuration)
         return {
             "threads": run.threads,
             "speedup": over.time_ns / run.time_ns if over else None,
             "pm_write_bytes": run.pm_write_bytes,
             "energy_nj": run.stats.get("energy.total_nj"),
+            "storage_bytes": None if isinstance(storage, Unknown) else total_bytes(storage),
         }
 
     now = [now_of(cell, run) for cell, run in zip(cells, found, strict=False)]

@@ -16,11 +16,13 @@ import pytest
 
 import pmemsim as package
 from pmemsim.errors import Error
-from pmemsim.installation import installed_dir, version
+from pmemsim.installation import examples, installed_dir, version
+from pmemsim.packed_names import speedups, wrong_axes
 from pmemsim.packing import opened, pack
 from pmemsim.presets import preset_names
 from pmemsim.reporting.page import page_of
 from pmemsim.simulation import configure
+from pmemsim.trace import Trace
 from support import LONG_TESTS, ROOT, long_except, pmemsim
 from tiny_paper import write_paper
 
@@ -35,7 +37,7 @@ PINNED = {"core.instructions": 78021, "pm.reads": 189, "pm.writes": 643}
 def by_hand(path: Path, stats: Mapping[str, float], **changes: Any) -> Path:  # noqa: ANN401
     """Write a pack without `pmemsim pack`, from the description in packing.py."""
     settings = dict(configure("sw-undo", "asap").values)
-    names = {"workload": "one", "design": "sw-undo", "machine": "asap", "trace_hash": HASH}
+    names = {"workload": "program", "design": "sw-undo", "machine": "asap", "trace_hash": HASH}
     results = json.dumps({"command": "run", **names, "threads": 1, "stats": stats}).encode()
     contents = {"results/0-by_hand.json": results, f"recordings/{HASH}.pmt": ONE.read_bytes()}
     manifest = {
@@ -258,6 +260,84 @@ def test_python_packs_results_and_files_and_replays_them(
         package.pack(run, "g.pmpack")
     with pytest.raises(Error, match=r"results: .* must be results or files of results"):
         package.pack([], "g.pmpack")
+    frame: Any = run.to_frame()
+    with pytest.raises(Error, match=r"^results: a frame must be results or files of results"):
+        package.pack(frame, "g.pmpack")
+    with pytest.raises(Error, match=r"^recordings: none: no such file or folder"):
+        package.pack(run, "g.pmpack", recordings=["none"])
+    checked = package.check(ONE, progress=False)
+    with pytest.raises(Error, match=r"^results of check: the file has no results of run, compare"):
+        package.pack(checked, "g.pmpack")
+
+
+def replayed(path: Path, **changes: Any) -> list[str]:  # noqa: ANN401
+    """Pack changed results, and return what the replay finds."""
+    document = json.loads(path.read_text())
+    for place, value in changes.items():
+        *keys, last = (int(key) if key.isdigit() else key for key in place.split("__"))
+        inside = document
+        for key in keys:
+            inside = inside[key]
+        inside[last] = value
+    changed = path.with_name(f"changed-{path.name}")
+    changed.write_text(json.dumps(document))
+    pack([changed], path.with_suffix(".pmpack"), [RECORDINGS])
+    replay = package.replay(path.with_suffix(".pmpack"), jobs=1, progress=False)
+    return [str(each) for each in replay.results[0].differences]
+
+
+def test_comparison_on_two_machines_replays(tmp_path: Path) -> None:
+    path = tmp_path / "compare.json"
+    machines, designs = ["asap", "cxl"], ["np", "asap"]
+    package.compare([ONE], designs=designs, machine=machines, progress=False).to_json(path)
+    assert replayed(path) == []
+
+
+def test_replay_reports_names_that_are_not_those_of_the_simulation(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    overrides = {"core.rob_entries": 64}
+    run = package.run(ONE, design="asap", machine="asap", overrides=overrides, progress=False)
+    run.to_json(path)
+    assert replayed(path) == []
+    (design,) = replayed(path, design="np")
+    assert design == (
+        "design, machine: packed np, asap, now other settings: ordering is x86 instead of none"
+    )
+    assert len(replayed(path, machine="cxl")) == 1
+    assert replayed(path, design="mine")[0].endswith("now settings of other presets")
+    assert replayed(path, workload="queue") == ["workload: packed queue, now program"]
+
+
+def test_replay_computes_the_speedups_and_labels_of_a_sweep(tmp_path: Path) -> None:
+    axes = {"workload": str(ONE), "design": ["np", "sw-undo"], "machine": "asap"}
+    paired = [{"pm.trcd": ["14ns", "140ns"], "pm.twr": ["15ns", "150ns"]}]
+    path = tmp_path / "sweep.json"
+    package.sweep({"axes": axes, "paired": paired}, progress=False).to_json(path)
+    assert replayed(path) == []
+    unit, speedup = replayed(path, units__workload="ns", points__2__speedup=5.0)
+    assert unit == "units.workload: packed ns, now nothing"
+    assert speedup.startswith("points[2].speedup: packed 5.0, now ")
+    with pytest.raises(Error, match="point 1 has the status failed, but a time"):
+        replayed(path, points__1__status="failed")
+
+
+def test_speedup_of_a_design_that_is_paired_with_a_parameter_is_right() -> None:
+    axes = [("np", 16, 1), ("np", 16, 2), ("asap", 64, 1), ("asap", 64, 2)]
+    points = [
+        {"axes": {"design": design, "pm.wpq_entries": entries, "x": x}, "speedup": speedup}
+        for (design, entries, x), speedup in zip(axes, [1.0, 1.0, 2.0, 4.0], strict=True)
+    ]
+    assert speedups(points, [8.0, 8.0, 4.0, 2.0]) == [1.0, 1.0, 2.0, 4.0]
+    assert speedups(points, [8.0, 8.0, 2.0, 2.0]) == [1.0, 1.0, 4.0, 4.0]
+    assert speedups(points, [None, 8.0, 4.0, 2.0]) == [None, 1.0, None, 4.0]
+
+
+def test_axes_of_a_workload_are_those_of_its_recording() -> None:
+    queue = Trace(examples()["queue"])
+    assert list(wrong_axes({"workload": "queue", "threads": 2, "regions": 200}, queue)) == []
+    assert list(wrong_axes({"workload": "queue", "threads": 4}, queue)) == [("threads", "4", "2")]
+    assert list(wrong_axes({"workload": "mine.pmt", "threads": 4}, queue)) == []
+    assert list(wrong_axes({"workload": "btree"}, queue)) == [("workload", "btree", "queue")]
 
 
 @pytest.mark.long

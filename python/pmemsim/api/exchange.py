@@ -129,14 +129,22 @@ def pack(
         `pmemsim.pack(pmemsim.compare(["queue"], designs=["np"], machine="asap"), "queue.pmpack")`
     """
     every = [results] if isinstance(results, Results | str | Path) else list(results)
-    if not every or not all(isinstance(each, Results | str | Path) for each in every):
-        raise Error(f"results: {results!r} must be results or files of results")
+    # The elements of a frame are its columns' names.
+    frame = hasattr(results, "columns")
+    if not every or frame or not all(isinstance(each, Results | str | Path) for each in every):
+        what = "a frame" if frame else repr(results)
+        raise Error(f"results: {what} must be results or files of results")
     problems = Problems()
+    packing.check_recordings(map(Path, recordings), problems)
     check_outputs([output], [*every, *recordings], problems)
     problems.raise_any()
     with temporary_folder() as folder:
         files = [_file_of(each, folder, number) for number, each in enumerate(every)]
-        return packing.pack(files, Path(output), [Path(each) for each in recordings])
+        names = [
+            f"results of {each.command}" if isinstance(each, Results) else str(each)
+            for each in every
+        ]
+        return packing.pack(files, Path(output), [Path(each) for each in recordings], names)
 
 
 def _file_of(result: Results | str | Path, folder: Path, number: int) -> Path:

@@ -11,7 +11,7 @@ from pmemsim.cli.console import err, out, progress_of
 from pmemsim.cli.options import Jobs, Json, check_outputs, keep_inputs
 from pmemsim.errors import CheckFailed, Problems
 from pmemsim.installation import version
-from pmemsim.packing import opened, pack
+from pmemsim.packing import check_recordings, opened, pack
 
 _MOST_SHOWN = 10
 
@@ -50,6 +50,7 @@ def pack_command(
     problems = Problems()
     check_outputs(problems, None, files=[output])
     keep_inputs(problems, [output], map(str, [*results, *(recordings or [])]))
+    check_recordings(recordings or [], problems)
     problems.raise_any()
     count = pack(results, output, recordings or [])
     size = output.stat().st_size / 1e6
