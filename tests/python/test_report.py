@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pmemsim.advice.superfluous import NOTHING
 from pmemsim.errors import ConfigError
 from pmemsim.reporting.blocks import Block, Details, Explanation, Plot, Section, Table, Verdict
 from pmemsim.reporting.page import page_of
@@ -196,7 +197,7 @@ def test_what_can_go_is_in_the_page(results: dict[str, Path]) -> None:
     row = ["clwb", "a.c:3", "f", "5", "12.5", "same crash images", ""]
     assert tables_of(section)["What can be removed"].rows == [row]
     nothing = SECTIONS["advise"]({**changed, "superfluous": []})
-    assert nothing.outcome == "each flush, fence and log changes what a crash can leave"
+    assert nothing.outcome == NOTHING
     failed = {**document["repair"], "steps": [], "reason": "a log is needed"}
     texts = list(SECTIONS["advise"]({**document, "repair": failed}).parts)
     assert "a log is needed" in str(texts)
@@ -238,6 +239,49 @@ def test_verdicts_of_the_page_are_those_of_the_results(results: dict[str, Path])
     shown = section("check", verdicts=undecided)
     assert shown.good is None
     assert Verdict("images under px86: half", None) in shown.parts
+
+
+def test_findings_known_from_a_baseline_are_shown_and_not_called_good(
+    results: dict[str, Path],
+) -> None:
+    document = json.loads(results["check"].read_text())
+    known = document["findings"]
+    rules = [{"method": "rules", "model": "px86", "result": "nothing found", "text": "0 findings"}]
+    changed = {**document, "findings": [], "verdicts": rules}
+    section = SECTIONS["check"]({**changed, "baseline": {"known": known, "gone": 2}})
+    assert section.good is None
+    assert section.outcome.endswith("; known from the baseline: 1, no longer found: 2")
+    (row,) = tables_of(section)["Findings known from the baseline"].rows
+    assert row[:2] == ["reads-unpersisted", "publish_unpersisted.c:23"]
+    assert SECTIONS["check"]({**changed, "baseline": {"known": [], "gone": 2}}).good is True
+
+
+def test_comparison_on_two_machines_has_the_ratios_on_each_machine(
+    results: dict[str, Path],
+) -> None:
+    document = json.loads(results["compare"].read_text())
+    assert tables_of(SECTIONS["compare"](document))["Ratios"].columns[-1] == ">± 95%"
+    for run in document["runs"][1::3]:
+        run["machine"] = "cxl"
+    tables = tables_of(SECTIONS["compare"](document))
+    assert tables["Ratios"].columns[-1] == ">over sw-undo on the same machine"
+    assert tables["Ratios"].rows[1][-1] == f"{document['ratios'][1]['ratio_on_machine']:.3f}"
+    assert tables["Ratios"].rows[-1][-1] == "-"
+    assert len(tables["Runs"].rows) == len(document["runs"])
+
+
+def test_profile_is_named_by_its_design_and_a_failed_sweep_has_no_plot(
+    results: dict[str, Path],
+) -> None:
+    document = json.loads(results["profile"].read_text())
+    document["profiles"] = document["profiles"][:1]
+    assert SECTIONS["profile"](document).outcome.startswith("most time on sw-undo: ")
+    sweep = json.loads(results["sweep"].read_text())
+    plots = [part for part in SECTIONS["sweep"](sweep).parts if isinstance(part, Plot)]
+    for point in sweep["points"]:
+        point.update(status="failed", speedup=None, time_ns=None, pm_write_bytes=None)
+    assert len(plots) == 1
+    assert not [part for part in SECTIONS["sweep"](sweep).parts if isinstance(part, Plot)]
 
 
 def test_instructions_left_out_are_shown(results: dict[str, Path]) -> None:
@@ -284,7 +328,7 @@ def test_names_from_a_recording_are_text(results: dict[str, Path], tmp_path: Pat
         ("[]", "the file contains no results of this version of pmemsim"),
         ('{"command": "list designs"}', "results of `list designs`; a report shows those of run,"),
         ('{"command": []}', "the file contains results of `[]`"),
-        ('{"command": "run", "version": "0"}', "do not match results.schema.json of this version"),
+        ('{"command": "run", "version": "0"}', "json of this version ('workload' is missing)"),
         ('{"command": "matrix", "cells": 3, "baseline": ""}', "do not match results.schema.json"),
     ],
 )
@@ -300,6 +344,12 @@ def test_files_that_are_no_results_are_refused(
     first, second = error.value.problems
     assert sentence in first
     assert "y.json" in second
+
+
+def test_report_is_written_to_an_html_file_only(tmp_path: Path) -> None:
+    done = pmemsim("report", "x.json", "-o", "x.pdf", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("pmemsim: --out x.pdf: must end in .html; to make a PDF, print")
 
 
 def test_report_does_not_overwrite_its_results(tmp_path: Path) -> None:

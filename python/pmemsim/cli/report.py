@@ -11,6 +11,8 @@ from pmemsim.cli.options import check_outputs, keep_inputs
 from pmemsim.errors import Problems
 from pmemsim.files import replacing
 
+_SUFFIXES = (".html", ".htm")
+
 
 @declared
 def report_command(
@@ -18,7 +20,8 @@ def report_command(
         list[Path],
         argument(
             "RESULTS",
-            "Files that --json of run, compare, matrix, crash, check, sweep or reproduce wrote.",
+            "Files that --json of these commands wrote: run, compare, profile, timeline, matrix, "
+            "crash, check, advise, sweep, reproduce, bench.",
         ),
     ],
     *,
@@ -39,6 +42,13 @@ def report_command(
     """
     problems = Problems()
     check_outputs(problems, None, files=[out_path])
+    if out_path.suffix.lower() not in _SUFFIXES:
+        problems.add(
+            [
+                f"--out {out_path}: must end in .html; to make a PDF, print the page from a "
+                "browser (docs/guides/report.md)"
+            ]
+        )
     keep_inputs(problems, [out_path], map(str, results))
     problems.raise_any()
     from pmemsim.reporting.page import page_of  # takes longer to load than many commands to run
@@ -46,4 +56,5 @@ def report_command(
     page = page_of(results)
     with replacing(out_path) as partial:
         partial.write_text(page, encoding="utf-8")
-    out.print(f"{out_path}: {len(page) / 1e6:.1f} MB, {len(results)} results", markup=False)
+    count = "1 result" if len(results) == 1 else f"{len(results)} results"
+    out.print(f"{out_path}: {len(page) / 1e6:.1f} MB, {count}", markup=False)

@@ -76,10 +76,17 @@ def _read(path: Path) -> tuple[Section, dict[str, str]]:
         }
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, StopIteration) as error:
         raise Error(
-            f"{path}: the results do not match results.schema.json of this version ({error!r}); "
-            "run the command again"
+            f"{path}: the results do not match results.schema.json of this version "
+            f"({_reason(error)}); run the command again"
         ) from error
     return section, source
+
+
+def _reason(error: Exception) -> str:
+    """Say what is wrong with results from which no section can be made."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    return "a list is empty" if isinstance(error, StopIteration) else str(error)
 
 
 def _script_json(value: Any) -> str:  # noqa: ANN401 -- any JSON

@@ -26,8 +26,8 @@ def of_profile(results: Json) -> Section:
     designs, machines = ({each[key] for each in profiles} for key in ("design", "machine"))
     names = [
         design_label(each["design"], each["machine"], machines)
-        if len(designs) > 1
-        else each["machine"]
+        if len(designs) > 1 or len(machines) == 1
+        else f"machine {each['machine']}"
         for each in profiles
     ]
     first = profiles[0]
@@ -130,7 +130,8 @@ def of_timeline(results: Json) -> Section:
         ]  # fmt: skip
         parts.append(Table("Slowest regions", columns, [_region(each) for each in slowest]))
     parts.append(recordings([results]))
-    title = f"Timeline of {results['workload']} on {results['design']}, {results['machine']}"
+    where = f"{results['design']}, machine {results['machine']}"
+    title = f"Timeline of {results['workload']} on {where}"
     outcome = f"{number(results['events'])} events in {number(results['time_ns'])} ns"
     if slowest:
         longest = number(slowest[0]["end_ns"] - slowest[0]["begin_ns"])
@@ -213,7 +214,7 @@ def _repair(repair: Json, time_ns: float) -> list[Block]:
         ("proof", repair["proof"]),
         ("flushes more", number(repair["flushes"])),
         ("fences more", number(repair["fences"])),
-        ("cost (ns)", number(repair["cost_ns"])),
+        ("cost (ns); negative: faster", number(repair["cost_ns"])),
         ("time before (ns)", number(time_ns)),
         ("variants tried on the recording", number(repair["tried"])),
     ]

@@ -80,7 +80,7 @@ def shares(title: str, bars: Mapping[str, Mapping[str, float]]) -> Plot:
     layout = {
         "barmode": "stack",
         "height": 100 + 30 * len(names),
-        "xaxis": {"title": {"text": "share of the cores' time (%)"}, "range": [0, 100]},
+        "xaxis": {"title": {"text": "cores' time (%)"}, "range": [0, 100]},
         "yaxis": {"autorange": "reversed", "automargin": True},
     }
     largest = [

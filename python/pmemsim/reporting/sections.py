@@ -78,16 +78,26 @@ def _of_compare(results: Json) -> Section:
         for index, group in enumerate(groups)
         for design in designs
     ]
+    columns = ["workload", "design", f">over {designs[0]}", ">± 95%"]
     machines = list(dict.fromkeys(run["machine"] for run in runs))
     names = [design_label(run["design"], run["machine"], machines) for run in runs]
     bars = {
         f"{run['workload']}, {name}": shares_of(run["stats"])
         for run, name in zip(runs, names, strict=True)
     }
+    if len(machines) > 1:
+        columns.append(f">over {runs[0]['design']} on the same machine")
+        for row in rows:
+            row.append(_ratio(found.get((row[0], row[1]), {}).get("ratio_on_machine")))
+    times = [
+        [run["workload"], name, number(run["time_ns"]), number(run["regions_per_s"])]
+        for run, name in zip(runs, names, strict=True)
+    ]
     over = f"throughput over {designs[0]}"
     parts: list[Block] = [
         plots.grouped_bars(f"Throughput over {designs[0]}", over, groups, heights, halves),
-        Table("Ratios", ["workload", "design", f">over {designs[0]}", ">± 95%"], rows),
+        Table("Ratios", columns, rows),
+        Table("Runs", ["workload", "design", ">simulated time (ns)", ">regions a second"], times),
         plots.shares("Use of the cores' time", bars),
         *(Verdict(_cold(each), None) for each in results["cold"]),
     ]
@@ -160,17 +170,18 @@ def _of_crash(results: Json) -> Section:
     runs = results["runs"]
     rows = [
         [
+            "wrong" if run["violations"] else "recovers",
             run["design"], run["stress"], run["workload"], number(run["threads"]),
             f"{run['points']:,} of {run['all_points']:,}", number(run["images"]),
             number(run["repaired"]), number(run["restarts"]),
             "no checker" if run["unchecked"] is None else number(run["checked"]),
-            number(run["violations"]), "wrong" if run["violations"] else "recovers",
+            number(run["violations"]),
         ]
         for run in runs
     ]  # fmt: skip
     columns = [
-        "design", "stress", "workload", ">threads", ">points", ">images", ">repaired",
-        ">recoveries restarted", ">checked by the program", ">violations", "verdict",
+        "verdict", "design", "stress", "workload", ">threads", ">points", ">images", ">repaired",
+        ">recoveries restarted", ">checked by the program", ">violations",
     ]  # fmt: skip
     wrong = sum(bool(run["violations"]) for run in runs)
     outcome = f"{wrong} of {len(runs)} runs have a wrong image after recovery"
@@ -184,7 +195,17 @@ def _of_crash(results: Json) -> Section:
         parts.append(Table("Impossible combinations", ["design", "stress", "why"], refused))
     parts += _notes(runs)
     parts += [configurations(results["configurations"]), recordings(runs)]
-    return Section(f"Crashes on machine {runs[0]['machine']}", outcome, not wrong, parts)
+    title = f"Crashes of {_few(runs, 'workload')} on {_few(runs, 'design')}"
+    return Section(f"{title}, machine {runs[0]['machine']}", outcome, not wrong, parts)
+
+
+_MOST_NAMES = 3
+
+
+def _few(runs: Sequence[Json], key: str) -> str:
+    """Return the names in a title, or their number if there are many."""
+    names = list(dict.fromkeys(str(run[key]) for run in runs))
+    return ", ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} {key}s"
 
 
 def _notes(runs: Iterable[Json]) -> list[Block]:
@@ -196,24 +217,27 @@ _GOOD = {"nothing found": True, "found": False, "undecided": None, "not judged":
 
 
 def _of_check(results: Json) -> Section:
-    verdicts = results["verdicts"]
+    verdicts, baseline = results["verdicts"], results.get("baseline")
+    known = baseline["known"] if baseline else []
+    # A finding stays an error of the program although the baseline has it.
+    good_of = dict(_GOOD)
+    if any(each["loses_data"] and not each["note"] for each in known):
+        good_of["nothing found"] = None
     shown = [
-        Verdict(f"{each['method']} under {each['model']}: {each['text']}", _GOOD[each["result"]])
+        Verdict(
+            f"{each['method']} under {each['model']}: {each['text']}",
+            (good_of if each["method"] == "rules" else _GOOD)[each["result"]],
+        )
         for each in verdicts
     ]
     parts: list[Block] = [*shown, *_notes([results])]
     findings = results["findings"]
     if findings:
-        rows = [
-            [
-                each["kind"], place_of(each), each["function"], number(each["count"]),
-                "note" if each["note"] else "loses data" if each["loses_data"] else "costs time",
-                each["effect"],
-            ]
-            for each in findings
-        ]  # fmt: skip
-        columns = ["finding", "at", "function", ">times", "what", "effect"]
-        parts += [Table("Findings", columns, rows), *map(_finding, findings)]
+        parts += [_findings("Findings", findings), *map(_finding, findings)]
+    if baseline:
+        parts.append(Verdict(_known(baseline), None))
+    if known:
+        parts += [_findings("Findings known from the baseline", known), *map(_finding, known)]
     for images in results.get("images", []):
         parts += _images(images)
     if results["suppressed"]:
@@ -223,10 +247,29 @@ def _of_check(results: Json) -> Section:
         rows = [[kind, why] for kind, why in results["not_looked_for"].items()]
         parts.append(Details("Not checked", [Table("Not checked", ["finding", "why"], rows)]))
     parts.append(recordings([results]))
-    results_of = [_GOOD[each["result"]] for each in verdicts]
+    results_of = [each.good for each in shown]
     good = False if False in results_of else None if None in results_of else True
     outcome = "; ".join(f"{each['method']}: {each['result']}" for each in verdicts)
+    outcome += f"; {_known(baseline)}" if baseline else ""
     return Section(f"Check of {results['workload']}", outcome, good, parts)
+
+
+def _known(baseline: Json) -> str:
+    known, gone = len(baseline["known"]), baseline["gone"]
+    no_longer = f", no longer found: {number(gone)}" if gone else ""
+    return f"known from the baseline: {number(known)}{no_longer}"
+
+
+def _findings(title: str, findings: Sequence[Json]) -> Table:
+    rows = [
+        [
+            each["kind"], place_of(each), each["function"], number(each["count"]),
+            "note" if each["note"] else "loses data" if each["loses_data"] else "costs time",
+            each["effect"],
+        ]
+        for each in findings
+    ]  # fmt: skip
+    return Table(title, ["finding", "at", "function", ">times", "what", "effect"], rows)
 
 
 def _finding(finding: Json) -> Block:
@@ -310,10 +353,14 @@ def _of_sweep(results: Json) -> Section:
     ]  # fmt: skip
     same = [[name, str(points[0]["axes"][name])] for name in units if name not in varied]
     outcome = f"{len(done)} of {len(points)} points have results"
+    which = "geometric mean" if has_speedup else "mean"
+    plotted: list[Block] = [
+        plots.lines(f"{y} over {x}", x_title, y, places, values),
+        Text(f"A value of the plot is the {which} over the axes that it doesn't show."),
+    ]
     parts: list[Block] = [
         Verdict(outcome, True if len(done) == len(points) else None),
-        plots.lines(f"{y} over {x}", x_title, y, places, values),
-        Text("A value of the plot is the mean over the axes that it doesn't show."),
+        *(plotted if done else []),
         Table("Points", columns, rows),
         Table("Values of all points", ["axis", "value"], same),
         configurations(results["configurations"]),
