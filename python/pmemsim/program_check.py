@@ -453,6 +453,14 @@ class Report:
         return [finding for finding in self.findings if finding.wrong_answer]
 
     @property
+    def places(self) -> list[Place]:
+        """Return the source lines of all findings, and of the calls that led there."""
+        suppressed = (finding for finding, _ in self.suppressed)
+        every = (*self.findings, *self.known, *suppressed)
+        others = [each.other for each in every if each.other]
+        return others + [place for each in every for place in (each.place, *each.calls)]
+
+    @property
     def rules(self) -> str:
         """Say which model's rules were checked."""
         return "every machine" if self.model == "guarantees" else self.model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from pmemsim.advice.edits import Step
 from pmemsim.advice.patch import data_of, loaded_by, patch_of
 from pmemsim.trace import Trace
 
+ONE = Path(__file__).parents[1] / "pins" / "recordings" / "one_thread.pmt"
 pytestmark = pytest.mark.quick
 
 
@@ -56,6 +58,17 @@ def patched(folder: Path, text: str, *steps: Step) -> list[str]:
     assert not patch.rest
     lines = patch.diff.splitlines()[3:]
     return [line for line in lines if line.startswith(("+", "-"))]
+
+
+def test_a_source_newer_than_the_recording_is_not_patched(tmp_path: Path) -> None:
+    source = tmp_path / "mine.c"
+    trace = Trace(shutil.copy(ONE, tmp_path / "mine.pmt"))
+    source.write_text("  x = 1;\n")
+    os.utime(source, ns=(0, trace.path.stat().st_mtime_ns + 1))
+    patch = patch_of(trace, [Step("fence after", "mine.c", 1, "")])
+    assert (patch.diff, patch.rest) == ("", ("fence after mine.c:1",))
+    os.utime(source, ns=(0, trace.path.stat().st_mtime_ns))
+    assert patch_of(trace, [Step("fence after", "mine.c", 1, "")]).diff
 
 
 def test_a_fence_follows_the_flush_of_its_line(tmp_path: Path) -> None:

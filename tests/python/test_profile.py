@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -156,13 +157,15 @@ def test_json_has_the_rows_of_each_run(program: Path, tmp_path: Path) -> None:
 
 
 def test_table_shows_source_text_and_fits_the_terminal(program: Path) -> None:
-    trace = recorded(program, "flush")
+    trace = shutil.copy(recorded(program, "flush"), program.with_name("older.pmt"))
+    os.utime(trace, (0, 0))
     for columns in (80, 120):
         done = pmemsim(
             "profile", trace, "-d", "x86-bare", "-m", "asap", "--top", "5", cwd=SOURCE.parent,
             environment={"COLUMNS": str(columns), "FORCE_COLOR": "1", "TERM": "xterm"},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
+        assert "modified after older.pmt was written" in done.stderr
         text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
         assert "slow_lines.c" in text
         assert "persist(line)" in text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import os
 import random
 import shutil
 from dataclasses import replace
@@ -117,6 +118,7 @@ def test_python_takes_the_baseline_of_the_command_and_writes_one(folder: Path) -
     trace = Trace(folder / RECORDING.name)
     known = package.check(trace, baseline=BY_HAND, progress=False)
     assert (known.found, known.gone, len(known.report.known)) == ([], 1, 1)
+    assert known.title.endswith("; known from the baseline: 1")
     new = package.check(trace, progress=False)
     assert new.found
     new.to_sarif(folder / "own.sarif", trace)
@@ -131,6 +133,31 @@ def test_finding_that_the_baseline_lacks_still_fails(folder: Path) -> None:
     done = pmemsim("check", f"{PROGRAM}.pmt", "--baseline", BY_HAND, cwd=folder)
     assert done.returncode == 1
     assert "known from the baseline: 0 findings; 2 findings of it no longer found" in done.stdout
+    newer = f"{PROGRAM}.c: modified after {PROGRAM}.pmt was written"
+    assert f"pmemsim: note: {newer}, so its lines" in done.stderr
+
+
+def test_only_a_source_that_is_newer_than_the_recording_is_noted(folder: Path) -> None:
+    source, recording = folder / f"{PROGRAM}.c", folder / RECORDING.name
+    found = package.check(recording, progress=False)
+    assert found.newer_sources == ""
+    lines = [Place(source.name, 23, "derive"), Place("elsewhere.c", 1, "f")]
+    assert Sources(Trace(recording)).note(lines) == ""
+    os.utime(source, ns=(0, recording.stat().st_mtime_ns + 1))
+    assert Sources(Trace(recording)).note(lines[1:]) == ""
+    assert Sources(Trace(recording)).note(lines).startswith(f"{source.name}: modified after ")
+    assert "modified after" in package.check(recording, progress=False).title
+    # Recordings of pmemsim's own workloads are kept although the sources may be newer.
+    queue = Trace(package.examples()["queue"])
+    assert Sources(queue).note([Place(str(source), 1, "")]) == ""
+
+
+def test_sarif_of_another_recording_is_refused(folder: Path) -> None:
+    found = package.check(folder / RECORDING.name, progress=False)
+    found.to_sarif(folder / "new.sarif", folder / RECORDING.name)
+    with pytest.raises(Error, match=r"one_thread\.pmt is not the recording that was checked"):
+        found.to_sarif(folder / "other.sarif", RECORDINGS / "one_thread.pmt")
+    assert not (folder / "other.sarif").exists()
 
 
 def test_fingerprint_survives_other_line_numbers_and_indentation(tmp_path: Path) -> None:

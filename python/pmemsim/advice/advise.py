@@ -18,7 +18,8 @@ from pmemsim.persistency import Budget, Wanted
 from pmemsim.progress import Watch, run_one
 from pmemsim.results import Results
 from pmemsim.simulation import Configuration, simulate
-from pmemsim.trace import Trace
+from pmemsim.sources import Sources
+from pmemsim.trace import Place, Trace
 from pmemsim.unrecorded import no_images
 
 if TYPE_CHECKING:
@@ -89,6 +90,20 @@ class Advice(Results):
     def patch(self) -> str:
         """Return the repair for `patch -p1`; empty if there is none."""
         return self.mended.patch.diff if self.mended else ""
+
+    @property
+    def newer_sources(self) -> str:
+        """Return a sentence if sources of the advice are newer than the recording; else nothing.
+
+        The repair of such a source is not in the patch.
+        """
+        places: list[Place] = []
+        if self.mended:
+            steps = self.mended.repair.steps
+            places = [Place(step.file, step.line, step.function) for step in steps]
+        elif self.savings:
+            places = [place for each in self.savings.each for place in each.call.places]
+        return Sources(self.trace).note(places)
 
     def write_patch(self, path: Path) -> None:
         """Write the repair, if there is one, to a file for `patch -p1`."""

@@ -75,7 +75,8 @@ def patch_of(trace: Trace, steps: Sequence[Step]) -> Patch:
     changes: dict[Path, _Source] = {}
     rest = []
     for step in _bottom_up(steps):
-        path = sources.find(step.file)
+        # The step's line may be another one in a newer source.
+        path = None if sources.is_newer(step.file) else sources.find(step.file)
         if path is not None and path not in changes:
             changes[path] = _Source(path, _words(trace, path, sources))
         if path is None or not changes[path].apply(step):

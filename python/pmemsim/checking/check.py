@@ -177,7 +177,10 @@ class CheckResults(Results):
     """
 
     report: Report
-    """The findings of the rules, and wrong answers of the reader."""
+    """The findings of the rules, and wrong answers of the reader: `report.findings`.
+
+    `report.known` has those that are in the baseline.
+    """
     images: tuple[Images, ...]
     """The checker's result for each model or design."""
     answers: Answers | None
@@ -186,12 +189,18 @@ class CheckResults(Results):
     """The verdict of each method, with the errors that it found."""
     gone: int | None = None
     """Number of findings of the baseline that no longer occur; None without a baseline."""
+    newer_sources: str = ""
+    """A sentence if sources of the findings are newer than the recording; else empty."""
     command: ClassVar = "check"
 
     @property
     def title(self) -> str:
-        """Return the verdict of each method."""
-        return f"{self.report.workload}, " + "; ".join(map(str, self.verdicts))
+        """Return the verdict of each method, and the number of known findings."""
+        parts = [*map(str, self.verdicts)]
+        if self.gone is not None:
+            parts.append(f"known from the baseline: {len(self.report.known)}")
+        parts += [self.newer_sources] if self.newer_sources else []
+        return f"{self.report.workload}, " + "; ".join(parts)
 
     @property
     def found(self) -> list[str]:
@@ -225,8 +234,17 @@ class CheckResults(Results):
             result["answers"] = self.answers.to_dict()
         return result
 
-    def to_sarif(self, path: str | Path, trace: Trace) -> None:
-        """Write the findings in the format SARIF 2.1.0; `trace` is the checked recording."""
+    def to_sarif(self, path: str | Path, trace: Trace | str | Path) -> None:
+        """Write the findings in the format SARIF 2.1.0; `trace` is the checked recording.
+
+        Raises an `Error` if it is another one.
+        """
+        trace = trace if isinstance(trace, Trace) else Trace(trace)
+        if trace.hash != self.report.trace_hash:
+            raise Error(
+                f"trace: {trace.path} is not the recording that was checked, whose hash is "
+                f"{self.report.trace_hash}"
+            )
         rejected = [it for each in self.verdicts if each.method == "images" for it in each.found]
         with_baseline = self.gone is not None
         write_sarif(Path(path), self.report, Sources(trace), rejected, with_baseline=with_baseline)
@@ -268,12 +286,14 @@ class CheckRequest:
             with _failure("answers", self.choice.model, verdicts):
                 answers = self._check_answers(target, trace, self.answers, watch)
         report, gone = self._check_rules(trace, answers, watch), None
+        sources = Sources(trace)
+        newer = sources.note(report.places)
         if self.baseline:
-            report, gone = self.baseline.apply(report, Sources(trace))
+            report, gone = self.baseline.apply(report, sources)
         if answers:
             verdicts.append(verdict_of_answers(answers, self.choice.model, report))
         rules = verdict_of_rules(report, strict=self.choice.strict)
-        return CheckResults(report, tuple(images), answers, (rules, *verdicts), gone)
+        return CheckResults(report, tuple(images), answers, (rules, *verdicts), gone, newer)
 
     def _without_images(self, why: str) -> list[Verdict]:
         """Return the verdicts of the methods that need images, if none can be made."""

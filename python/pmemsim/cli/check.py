@@ -15,7 +15,7 @@ from pmemsim.cli.check_answers import AnswerOptions
 from pmemsim.cli.check_images import ImageOptions
 from pmemsim.cli.choices import find_targets, names_of
 from pmemsim.cli.command import CHECKER, OUTPUT, declared, option
-from pmemsim.cli.console import err, note_nothing_kept, progress_of
+from pmemsim.cli.console import err, note_newer_sources, note_nothing_kept, progress_of
 from pmemsim.cli.options import Jobs, Json, Recipe, Target, Top, check_outputs, keep_inputs
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.verdicts import end_with, print_verdicts
@@ -158,6 +158,7 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         results.to_json(options.json_path)
     if options.json_path != "-":
         _print(results, options.top)
+    note_newer_sources(results.newer_sources)
     for unused in results.report.unused:
         err.print(
             f"pmemsim: {unused.place}: this line suppresses no finding; remove it", markup=False

@@ -51,6 +51,12 @@ def note_nothing_kept(path: Path) -> None:
     err.print(f"pmemsim: note: no image is wrong, so {path} is not written", markup=False)
 
 
+def note_newer_sources(note: str) -> None:
+    """Print that sources are newer than the recording, unless the sentence is empty."""
+    if note:
+        err.print(f"pmemsim: note: {note}", markup=False)
+
+
 HAND_PLACED_FLUSHES = "run.hand_placed_flushes"
 """An option of the program, not of the machine: figures with it don't equal those without it."""
 

@@ -8,7 +8,14 @@ from typing import Annotated
 from pmemsim.arguments import check_whole
 from pmemsim.cli.choices import configurations_of, find_targets
 from pmemsim.cli.command import OUTPUT, declared, option
-from pmemsim.cli.console import duration, out, percent, run_with_progress, table
+from pmemsim.cli.console import (
+    duration,
+    note_newer_sources,
+    out,
+    percent,
+    run_with_progress,
+    table,
+)
 from pmemsim.cli.options import (
     Design,
     Json,
@@ -25,6 +32,7 @@ from pmemsim.errors import CheckFailed, Problems
 from pmemsim.files import replacing, write_json
 from pmemsim.lint_hints import Finding, Report, check_design, lint
 from pmemsim.presets import parse_overrides
+from pmemsim.sources import Sources
 
 
 @declared
@@ -104,6 +112,7 @@ def lint_hints_command(
             partial.write_text("".join(f"{line}\n" for line in report.profile))
     if json_path != "-":
         _print(report, top)
+    note_newer_sources(Sources(trace).note(finding.place for finding in report.findings))
     if report.faults:
         raise CheckFailed(_verdict(report))
 

@@ -11,7 +11,14 @@ from pmemsim.arguments import check_whole
 from pmemsim.chosen import distinct
 from pmemsim.cli.choices import configurations_of, find_targets
 from pmemsim.cli.command import DESIGN, MACHINE, OUTPUT, declared, option
-from pmemsim.cli.console import duration, out, percent, progress_of, table
+from pmemsim.cli.console import (
+    duration,
+    note_newer_sources,
+    out,
+    percent,
+    progress_of,
+    table,
+)
 from pmemsim.cli.options import Design, Json, Overrides, Recipe, Target, check_outputs, keep_inputs
 from pmemsim.cli.recordings import open_traces
 from pmemsim.files import replacing, write_json
@@ -155,8 +162,11 @@ def profile_command(
         write_json("profile", {"profiles": [each.to_dict() for each in profiles]}, json_path)
     if output:
         _write(profiles, kind, output)
+    sources = Sources(trace)
     if json_path != "-":
-        _print(profiles, Sources(trace), calls, top, bool(other))
+        _print(profiles, sources, calls, top, bool(other))
+    places = (place for each in profiles for row in each.rows for place in row.calls)
+    note_newer_sources(sources.note(places))
 
 
 def _profiles(trace: Trace, configurations: Sequence[Configuration]) -> list[Profile]:
