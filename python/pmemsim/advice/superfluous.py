@@ -19,7 +19,10 @@ from pmemsim.trace import Trace
 
 SAME = "same crash images"
 """The proof that an instruction has no effect: every crash leaves the same images without it."""
-NOTHING = "each flush, fence and log changes what a crash can leave"
+NOTHING = (
+    "no flush, fence or log can be removed: without it, a crash leaves other images, or the rules "
+    "or the checker find an error"
+)
 """The result for a program from which nothing can be removed."""
 
 

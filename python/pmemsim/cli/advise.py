@@ -12,7 +12,7 @@ from pmemsim.advice.superfluous import NOTHING, SAME, Savings, Superfluous
 from pmemsim.arguments import check_jobs, check_whole
 from pmemsim.cli.choices import configurations_of, find_targets
 from pmemsim.cli.command import EXPLORATION, OUTPUT, declared, option
-from pmemsim.cli.console import duration, out, percent, progress_of, table
+from pmemsim.cli.console import duration, note_newer_sources, out, percent, progress_of, table
 from pmemsim.cli.options import (
     Design,
     Jobs,
@@ -119,6 +119,7 @@ def _write(options: _Options, advice: Advice) -> None:
             _print_repair(advice, mended)
         elif savings:
             _print_savings(advice, savings, options.top)
+    note_newer_sources(advice.newer_sources)
     if mended:
         raise CheckFailed(_sentence(advice, mended.repair))
 
