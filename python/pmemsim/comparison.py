@@ -125,28 +125,41 @@ class Comparison(Results, Plot["tuple[Axes, ...]"]):
         ]
         return estimate([geometric_mean(ratios) for ratios in zip(*by_workload, strict=True)])
 
-    def geomean(self) -> dict[str, float]:
-        """Return each design's throughput over the baseline's: geometric mean of the workloads."""
-        return {design: self.geomean_estimate(design).mean for design in self.designs}
+    def geomean(self, *, on_machine: bool = False) -> dict[str, float]:
+        """Return each design's throughput over the baseline's: geometric mean of the workloads.
+
+        `on_machine`: over the first design on the same machine, instead of the baseline.
+        """
+        return {
+            design: self.geomean_estimate(design, on_machine=on_machine).mean
+            for design in self.designs
+        }
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each run: throughput, ratio, shares of time."""
+        """Return a row for each run: throughput, ratio, shares of the run's own time by cause.
+
+        The table and the plot show the same times as shares of the baseline's time. With several
+        machines, the index also has the level `machine`, and `design` is the design alone.
+        """
         import pandas as pd
 
+        index = ["workload", "design"] + (["machine"] if len(self.machines) > 1 else [])
         rows = [
             {
                 "workload": result.workload,
-                "design": self.name_of(result),
+                "design": result.design,
+                "machine": result.machine,
                 "seed": result.seed,
                 "schedule": result.schedule,
                 "regions_per_s": result.regions_per_s,
                 "time_ns": result.time_ns,
                 "ratio": self.ratio(result),
+                "ratio_on_machine": self.ratio_on_machine(result),
                 **breakdown(result),
             }
             for result in self.results
         ]
-        return pd.DataFrame(rows).set_index(["workload", "design"])
+        return pd.DataFrame(rows).set_index(index)
 
     @property
     def _size(self) -> tuple[float, float]:
@@ -170,7 +183,7 @@ class Comparison(Results, Plot["tuple[Axes, ...]"]):
 
     def _draw(self, figure: Figure) -> tuple[Axes, ...]:
         """Draw throughput, the cores' time over the baseline's, and the latencies of regions."""
-        from pmemsim.plots import COLOURS, grouped_bars, histograms, legend_below, stacks_of_times
+        from pmemsim.plots import grouped_bars, histograms, legend_below, stacks_of_times
 
         latencies = self._latencies
         # The causes of the bottom have their legend below it.
@@ -189,8 +202,9 @@ class Comparison(Results, Plot["tuple[Axes, ...]"]):
         stacks_of_times(bottom, times)
         bottom.set_ylabel("time of all cores (%)")
         for axes in rest:
-            # More lines than colours couldn't be told apart.
-            histograms(axes, dict(list(latencies.items())[: len(COLOURS)]))
+            histograms(axes, latencies)
+            if len(self.workloads) > 1:
+                axes.set_xlabel("latency of a region (ns), all workloads together")
         legend_below(figure, bottom)
         figure.suptitle(self.title, fontsize=10)
         return top, bottom, *rest

@@ -21,6 +21,12 @@ except ValueError as error:
 
 # Okabe and Ito's palette, whose colours colour-blind readers can distinguish.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+# Further names have the same colours with another hatch, line or marker.
+_HATCHES = ("", "////", "....", "xxxx", "----", "oooo", "||||", "++++")
+_LINES = (
+    "-", "--", ":", "-.", (0, (8, 2)), (0, (1, 4)), (0, (6, 2, 1, 2, 1, 2)), (0, (10, 4, 2, 4)),
+)  # fmt: skip
+_MARKERS = "osD^vX*P"
 # Paul Tol's "muted" palette: shares of time must not look like designs.
 _SHARE_COLOURS = (
     "#DDDDDD", "#88CCEE", "#882255", "#DDCC77", "#332288", "#117733", "#44AA99",
@@ -40,6 +46,21 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+def bar_style(index: int) -> dict[str, Any]:
+    """Return the style of a name's bars, by its number among the names of a plot."""
+    style = {"color": COLOURS[index % len(COLOURS)]}
+    hatch = _HATCHES[index // len(COLOURS) % len(_HATCHES)]
+    # A hatch has the colour of edges.
+    return {**style, "hatch": hatch, "edgecolor": "white"} if hatch else style
+
+
+def line_style(index: int, *, marked: bool = True) -> dict[str, Any]:
+    """Return the style of a name's line, by its number among the names of a plot."""
+    turn = index // len(COLOURS) % len(_LINES)
+    style = {"color": COLOURS[index % len(COLOURS)], "linestyle": _LINES[turn]}
+    return {**style, "marker": _MARKERS[turn]} if marked else style
+
+
 def check_plot_path(path: Path) -> None:
     """Raise an `Error` now if a plot could not be written to `path` later."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
@@ -57,10 +78,9 @@ def curves(axes: Axes, xs: Sequence[Any], lines: Mapping[str, Sequence[float | N
     numbers = not any(isinstance(x, str | bool) for x in xs)
     places = xs if numbers else list(range(len(xs)))
     for index, (label, values) in enumerate(lines.items()):
-        axes.plot(
-            places, [math.nan if value is None else value for value in values], label=label,
-            marker="o", linestyle="-" if numbers else "", color=COLOURS[index % len(COLOURS)],
-        )  # fmt: skip
+        style = line_style(index) if numbers else {**line_style(index), "linestyle": ""}
+        drawn = [math.nan if value is None else value for value in values]
+        axes.plot(places, drawn, label=label, **style)
     if numbers and xs[0] > 0 and xs[-1] >= _WIDE_RANGE * xs[0]:
         axes.set_xscale("log", base=2)
         axes.minorticks_off()
@@ -118,16 +138,18 @@ def histograms(axes: Axes, latencies: Mapping[str, Sequence[tuple[float, int]]])
 
     Each histogram has the begins of its intervals, and the numbers of regions.
     """
-    longest = max(begin for histogram in latencies.values() for begin, _ in histogram)
-    decades = max(1, math.ceil(math.log10(max(longest, 1)) + 0.01))
-    edges = np.logspace(0, decades, decades * _BINS_PER_DECADE + 1)
-    for (label, histogram), colour in zip(latencies.items(), COLOURS, strict=False):
+    begins_of_all = [max(begin, 1.0) for each in latencies.values() for begin, _ in each]
+    first = math.floor(math.log10(min(begins_of_all)))
+    last = max(first + 1, math.ceil(math.log10(max(begins_of_all)) + 0.01))
+    edges = np.logspace(first, last, (last - first) * _BINS_PER_DECADE + 1)
+    for index, (label, histogram) in enumerate(latencies.items()):
         # Latencies below 1 ns, such as those of regions that are durable at their end, are in the
         # first interval.
         begins = [max(begin, 1.0) for begin, _ in histogram]
         counts = [count for _, count in histogram]
         shares, _ = np.histogram(begins, edges, weights=counts)
-        axes.stairs(100 * shares / sum(counts), edges, label=label, color=colour, linewidth=1.4)
+        style = line_style(index, marked=False)
+        axes.stairs(100 * shares / sum(counts), edges, label=label, linewidth=1.4, **style)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("latency of a region (ns)")
@@ -172,9 +194,7 @@ def grouped_bars(
     drawn = {}
     for index, (design, values) in enumerate(heights.items()):
         places = [group - 0.4 + bar * (index + 0.5) for group in range(len(names))]
-        bars = axes.bar(
-            places, values, bar * 0.92, label=design, color=COLOURS[index % len(COLOURS)]
-        )
+        bars = axes.bar(places, values, bar * 0.92, label=design, **bar_style(index))
         axes.bar_label(bars, fmt="%.2f", fontsize=6.5, padding=1)
         drawn[design] = places
     axes.axhline(1, color="#555555", linewidth=0.8)
@@ -212,10 +232,7 @@ def intervals(axes: Axes, places: Sequence[float], samples: Sequence[Estimate]) 
 def lines(axes: Axes, names: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
     """Draw a line for each design over the values of the varied parameter."""
     for index, (design, values) in enumerate(heights.items()):
-        axes.plot(
-            range(len(names)), values, marker="o", label=design,
-            color=COLOURS[index % len(COLOURS)],
-        )  # fmt: skip
+        axes.plot(range(len(names)), values, label=design, **line_style(index))
     axes.set_xticks(range(len(names)), names)
     axes.set_ylim(bottom=0)
     legend_above(axes)
