@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from os import PathLike
 
 from pmemsim.errors import ConfigError, Error, Problems
 
@@ -26,13 +27,36 @@ def check_whole(
     """Add an option's number to the problems if it is too small or too large; None: not given."""
     if value is None:
         return
-    if not isinstance(value, int):  # Python functions take any object
-        problems.add([f"{name} {value}: must be a whole number"])
+    if not is_whole(value):  # Python functions take any object
+        problems.add([f"{name} {value!r}: must be a whole number"])
         return
     if least <= value <= most:
         return
     limits = f"at least {least}" if value < least and most == MOST else f"{least} to {most}"
     problems.add([f"{name} {value}: must be {limits}"])
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def plain(value: object) -> object:
+    """Return NumPy's numbers as Python's, and arrays, indexes and generators as lists."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        found: object = value.item()
+        return found
+    if isinstance(value, str | bytes | Mapping | Sequence) or callable(value):
+        return value
+    if isinstance(value, Iterable) and not hasattr(value, "columns"):  # a frame has columns
+        return [plain(each) for each in value]
+    return value
+
+
+def check_path(name: str, path: object) -> None:
+    """Raise an `Error` if an argument is no path."""
+    if not isinstance(path, str | PathLike):
+        raise Error(f"{name} {path!r}: must be the path of a file")
 
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
@@ -41,7 +65,7 @@ _PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 
 def picoseconds_of(name: str, text: str, problems: Problems) -> int | None:
     """Return the simulated time of an option such as 12.5us; None if it is none."""
-    match = _TIME.fullmatch(text)
+    match = _TIME.fullmatch(str(text))  # Python functions take any object
     if match is None:
         problems.add([f"{name} {text}: must be a number with a unit of time, as in 12.5us"])
         return None

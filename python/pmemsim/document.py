@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 
 import yaml
 
+from pmemsim.arguments import plain
 from pmemsim.errors import ConfigError, Error, did_you_mean, on_one_line
 from pmemsim.presets import BEFORE, Kind, load_preset, preset_names
 
@@ -56,7 +57,10 @@ class Item:
     def entries(self) -> dict[str, Item]:
         """Return the values by their keys, whatever these are."""
         if not self.is_mapping:
-            raise self.error("must be a list of 'key: value' lines")
+            of_python = isinstance(self._path, str)
+            raise self.error(
+                "must be a dict" if of_python else "must be a list of 'key: value' lines"
+            )
         found: dict[str, Item] = {}
         for key_node, value_node in self._node.value:
             item = Item(self._path, value_node, str(key_node.value))
@@ -140,10 +144,10 @@ def read(path: Path) -> Item:
     """Read a whole YAML file."""
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except (OSError, UnicodeDecodeError) as error:
-        raise Error(
-            f"{path}: the file could not be read: {getattr(error, 'strerror', error)}"
-        ) from error
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: not YAML: the file is no text in UTF-8") from error
+    except OSError as error:
+        raise Error(f"{path}: the file could not be read: {error.strerror}") from error
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise Error(f"{path}{line}: not YAML: {error.problem}") from error
@@ -159,7 +163,7 @@ def read(path: Path) -> Item:
 def of_values(values: object, place: str) -> Item:
     """Return values of a Python program as if they were read from a file; `place` names them."""
     try:
-        text = yaml.safe_dump(_plain(values), sort_keys=False)
+        text = yaml.safe_dump(_plain(values, place), sort_keys=False)
     except yaml.YAMLError as error:
         reason = error.args[0] if error.args else error
         raise Error(f"{place}: must be dicts and lists of texts and numbers ({reason})") from error
@@ -168,13 +172,18 @@ def of_values(values: object, place: str) -> Item:
     return Item(place, root)
 
 
-def _plain(value: object) -> object:
-    """Return the value with lists, texts and numbers of Python instead of other libraries'."""
+def _plain(value: object, place: str) -> object:
+    """Return the value with lists, texts and numbers of Python instead of other libraries'.
+
+    Raises an `Error` for an object that is none of them; `place` names the value.
+    """
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _plain(each, f"{place}: {key}") for key, each in value.items()}
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return [_plain(each) for each in value]
-    # NumPy's numbers convert themselves.
-    return value.item() if hasattr(value, "item") else value
+        return [_plain(each, place) for each in value]
+    found = plain(value)
+    if found is not None and not isinstance(found, str | bytes | int | float):
+        raise Error(f"{place}: must be texts and numbers, but one value is {value!r}")
+    return found

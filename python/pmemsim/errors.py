@@ -117,12 +117,24 @@ def on_one_line(error: Error) -> str:
     return "; ".join(problems)
 
 
+_SHORTEST_BEGINNING = 4
+
+
+def near(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that a user probably meant: one that begins so, or is spelled so."""
+    words = sorted(known)
+    if len(word) >= _SHORTEST_BEGINNING:
+        longer = [each for each in words if each.startswith(word)]
+        if longer:
+            return difflib.get_close_matches(word, longer, n=1, cutoff=0.0)[0]
+    return next(iter(difflib.get_close_matches(word, words, n=1, cutoff=0.6)), None)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` if a known word is near, else the list of known words."""
     words = sorted(known)
-    near = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean '{near[0]}'?"
+    if (found := near(word, words)) is not None:
+        return f"; did you mean '{found}'?"
     return f"; known names: {', '.join(words)}" if words else ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -176,6 +176,8 @@ class Job:
 
     trace: Trace
     work: Work
+    name: str = field(default="", compare=False)
+    """The job's description for progress; empty: of the recording and the work."""
 
     @cached_property
     def key(self) -> str:
@@ -188,6 +190,8 @@ class Job:
     @property
     def label(self) -> str:
         """Describe the job, for progress; a workload's arguments include its size and seed."""
+        if self.name:
+            return self.name
         metadata = self.trace.metadata
         words = metadata["arguments"] if "workload" in metadata else []
         size = ", ".join(word.removeprefix("--").replace("=", " ") for word in words)

@@ -124,7 +124,7 @@ paired:
         ":4: threads: '0' must be 1 to 127",
         ":4: threads: 'x' is not a number",
         ":4: threads: the value '1' is given twice; remove one",
-        ":5: duplicate_ratio: '2' must be from 0 to 1",
+        ":5: duplicate_ratio: '2' must be a number from 0 to 1",
         ":6: opt: 'O7' must be one of O0, O1, O2, O3, or one for the program and one for its pm "
         "library (O0 or O2), as in O0+O2",
         ":7: log: 'undone' must be one of undo, redo",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pmemsim.errors import ConfigError, Error, on_one_line
@@ -66,7 +67,13 @@ def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -
         wrong = [part for part in (trace, configured) if isinstance(part, Error)]
         if isinstance(trace, Error) or isinstance(configured, Error):
             return Point(values, None, "; ".join(on_one_line(error) for error in wrong))
-        return Point(values, Job(trace, Simulate(configured)), "")
+        return Point(values, Job(trace, Simulate(configured), _name_of(values, varied)), "")
+
+    varied = [
+        name
+        for name in combinations[0]
+        if any(each[name] != combinations[0][name] for each in combinations)
+    ]
 
     points = [point(values) for values in combinations]
     # No simulation would differ along such an axis.
@@ -85,6 +92,27 @@ def configuration_of(point: Mapping[str, Any], units: Mapping[str, str]) -> Conf
         if "." in key
     }
     return configure(axes["design"], axes["machine"], overrides)
+
+
+def _name_of(values: Combination, varied: Sequence[str]) -> str:
+    """Describe a point for progress: its workload, its design, and its other varied values."""
+    main = ("workload", "design")
+    others = ", ".join(f"{name} {values[name]}" for name in varied if name not in main)
+    workload = Path(str(values["workload"])).name
+    return f"{workload} on {values['design']}" + (f" ({others})" if others else "")
+
+
+def reason_of(job: Job, values: Combination, place: str, text: str) -> str:
+    """Return the reason of a job's failure without paths of this computer.
+
+    The same points must give the same file on each computer. `place` names the source of
+    parameters.
+    """
+    # Other processes know recordings by their absolute paths.
+    name, path = str(values["workload"]), str(job.trace.path.absolute())
+    text = text.removeprefix(f"{place}: ").replace(path, name)
+    own = f"{job.trace.path}: "
+    return f"{name}: {text.removeprefix(own)}" if text.startswith(own) else text
 
 
 def _recipe_of(values: Combination) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ from pmemsim.jobs import Job
 from pmemsim.results import Results
 from pmemsim.runner import Do
 from pmemsim.sweeping import table as tables
-from pmemsim.sweeping.points import Opened, configuration_of, points_of
+from pmemsim.sweeping.points import Opened, configuration_of, points_of, reason_of
 from pmemsim.sweeping.series import Series, Wanted, check_wanted, series_of
 from pmemsim.sweeping.spec import Spec
 from pmemsim.sweeping.table import FAILED, SPEEDUP
@@ -61,6 +61,9 @@ class SweepResults(Results):
         Parameters are numbers; `to_dict()["units"]` has their units.
         """
         frame: pd.DataFrame = self.table.to_pandas()
+        for name in tables.INTEGER_COLUMNS:  # failed points have none
+            if self.table[name].null_count:
+                frame[name] = frame[name].astype("Int64")
         return frame
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,6 +116,8 @@ def run_sweep(
     Points whose results are in the file already aren't simulated again. `place` names the source of
     the parameters in results. `tell` is called with notes on the run.
     """
+    if out:
+        tables.check_suffix(out)
     known = tables.read_results(out, spec.names) if out else {}
     points = points_of(list(spec.combinations()), opened, place)
     if out:
@@ -126,6 +131,9 @@ def run_sweep(
             failures[job.key] = failure.reason
 
     do([point.job for point in points if point.job], "simulations", finished, known)
+    for point in points:
+        if point.job and (reason := failures.get(point.job.key)) is not None:
+            failures[point.job.key] = reason_of(point.job, point.values, place, reason)
     rows = [tables.row_of(point, known, failures) for point in points]
     results = SweepResults(tables.table_of(rows, spec), spec)
     if out:

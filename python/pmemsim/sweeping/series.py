@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from pmemsim.declared_statistics import statistics
-from pmemsim.errors import Error, Problems, did_you_mean
+from pmemsim.errors import Error, Problems, did_you_mean, near
 from pmemsim.results import Plot
 from pmemsim.sweeping.columns import column_of
 from pmemsim.sweeping.spec import Spec
@@ -83,7 +83,14 @@ def check_wanted(wanted: Wanted, spec: Spec) -> None:
     for key, name in vars(wanted).items():
         if name is not None and name not in choices[key]:
             what = "is no column of numbers" if key == "y" else "is no axis of the sweep"
-            problems.add([f"--plot {key}={name}: {what}{did_you_mean(str(name), choices[key])}"])
+            if key == "y" and near(str(name), columns) is None:
+                known = ", ".join((SPEEDUP, *MEASURED_NUMBERS))
+                hint = f"; choose one of {known}, or a statistic (`pmemsim list statistics`)"
+            else:
+                hint = did_you_mean(str(name), choices[key])
+            problems.add([f"--plot {key}={name}: {what}{hint}"])
+    if wanted.hue is not None and wanted.hue == wanted.x:
+        problems.add([f"--plot hue={wanted.hue}: must be another axis than x"])
     if wanted.y == SPEEDUP and len(spec.axis_of("design")) == 1:
         problems.add(
             ["--plot: a speedup needs several designs; add one to the sweep, or plot y=time_ns"]

@@ -88,17 +88,21 @@ class _Reader:
         fields = root.entries()
         with self._problems.collected():
             root.fields(("axes",), ("paired",))
+        each: dict[str, Item] | None = None
         if "axes" in fields:
             with self._problems.collected():
-                for name, item in fields["axes"].entries().items():
-                    axes.append(tuple({name: value} for value in self._distinct(name, item)))
+                each = fields["axes"].entries()
+        with self._problems.collected():
+            for name, item in (each or {}).items():
+                axes.append(tuple({name: value} for value in self._distinct(name, item)))
         if "paired" in fields:
             with self._problems.collected():
                 for group in fields["paired"].items():
                     with self._problems.collected():
                         axes.append(self._paired(group))
         for name, example in REQUIRED.items():
-            if name not in self._names:
+            # Axes that couldn't be read may have the name.
+            if name not in self._names and each is not None:
                 self._note(root.error(f"{name} is missing; add it to 'axes', as in '{example}'"))
         self._problems.raise_any()
         return Spec(tuple(axes))

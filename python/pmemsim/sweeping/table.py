@@ -37,7 +37,7 @@ MEASURED_NUMBERS = (
 """Numbers that every run has, beside its statistics."""
 # Measured columns with text; the statistics are numbers.
 _TEXTS = ("trace_hash", "version")
-_INTEGER_COLUMNS = ("cores", "instructions", "completed_regions", "pm_write_bytes")
+INTEGER_COLUMNS = ("cores", "instructions", "completed_regions", "pm_write_bytes")
 _CHECKSUM = b"pmemsim.checksum"
 
 
@@ -71,7 +71,7 @@ def _measured(outcome: Outcome) -> Row:
 
 def table_of(rows: Sequence[Row], spec: Spec) -> pa.Table:
     """Return the rows, in their order, with typed columns, and each point's speedup."""
-    columns = dict.fromkeys([*spec.names, *_STATE, SPEEDUP])
+    columns = dict.fromkeys([*spec.names, *_STATE, SPEEDUP, *_TEXTS, *MEASURED_NUMBERS])
     for row in rows:
         columns |= dict.fromkeys(row)
     values: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in columns}
@@ -113,7 +113,7 @@ def _type_of_axis(values: Sequence[Any]) -> pa.DataType:
 def _type_of_results(name: str) -> pa.DataType:
     if name in (*_STATE, *_TEXTS):
         return pa.string()
-    return pa.int64() if name in _INTEGER_COLUMNS else pa.float64()
+    return pa.int64() if name in INTEGER_COLUMNS else pa.float64()
 
 
 def to_dict(table: pa.Table, spec: Spec) -> dict[str, Any]:
@@ -151,6 +151,12 @@ def write(table: pa.Table, path: Path) -> None:
         else:
             marked = table.replace_schema_metadata({_CHECKSUM: _checksum(table)})
             parquet.write_table(marked, partial)
+
+
+def check_suffix(path: Path) -> None:
+    """Raise an `Error` if the suffix is that of another format."""
+    if path.suffix.lower() not in (".csv", ".parquet", ".pq", ""):
+        raise Error(f"{path}: the suffix selects the file's format; use .parquet or .csv")
 
 
 def _is_csv(path: Path) -> bool:
