@@ -29,7 +29,7 @@ from pmemsim.simulation import Configuration
 from pmemsim.stress import stress_sets
 from pmemsim.targets import Recipe, words_of_recipe
 from pmemsim.trace import Trace
-from pmemsim.workload_runs import WorkloadRun, argument_problems
+from pmemsim.workload_runs import WorkloadRun, argument_problems, workload_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,8 @@ class CrashResults(Results):
             }
             for run in self.runs
         ]
-        return pd.DataFrame(rows).set_index(["design", "stress", "workload"])
+        frame = pd.DataFrame(rows).astype({"unchecked": "Int64"})  # empty without a checker
+        return frame.set_index(["design", "stress", "workload"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results for `--json` (keys: docs/reference/results.md)."""
@@ -171,7 +172,7 @@ def random_programs_of(count: int, recipe: Recipe) -> list[WorkloadRun]:
     first = None
     with problems.collected():
         of_one: Recipe = {"regions": random_programs.REGIONS, **recipe}
-        first = WorkloadRun.of(random_programs.WORKLOAD, **of_one)
+        first = workload_run(random_programs.WORKLOAD, **of_one)
     problems.raise_any()
     assert first is not None
     problems.add(argument_problems(seed=first.seed + count - 1))

@@ -102,7 +102,10 @@ class Matrix(Results, Plot["tuple[Axes, Axes]"]):
         import pandas as pd
 
         frame = pd.DataFrame([vars(cell) for cell in self.cells])
-        return frame.set_index(["workload", "design"])
+        # Missing values would make columns of objects.
+        counts = dict.fromkeys(("points", "violations"), "Int64")
+        numbers = dict.fromkeys(("speedup", "energy_nj", "storage_bytes"), "float64")
+        return frame.astype(counts | numbers).set_index(["workload", "design"])
 
     @property
     def _size(self) -> tuple[float, float]:
@@ -311,6 +314,12 @@ class MatrixChoice:
 
         Errors that don't depend on combinations are problems.
         """
+        if self.baseline not in self.designs:
+            try:
+                load_preset("design", self.baseline)
+            except Error as error:
+                problems.add([f"--baseline {self.baseline}: {on_one_line(error)}"])
+                return {}
         names = [*self.designs, self.baseline]
         _check_names(names, self.machine, self.extra, problems)
         return each_configured(names, self.machine, self.extra, problems)

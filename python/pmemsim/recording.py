@@ -15,11 +15,13 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import IO
 
 from pmemsim import _core
-from pmemsim.errors import CheckFailed, Error, RecordError
+from pmemsim.arguments import check_path
+from pmemsim.errors import CheckFailed, Error, Problems, RecordError
 from pmemsim.files import cache_dir, check_writable, replacing, temporary_folder
 from pmemsim.processes import Processes
 from pmemsim.programs import KeepGoing, ending_of, run_program, why_not_found
@@ -81,6 +83,7 @@ def record(
     Example:
         `pmemsim.record(["./mine"], "mine.pmt", pm_paths=["/mnt/pmem"]).threads`
     """
+    _check_arguments(command, output, pm_paths, pm_ranges, pm_hints)
     output = Path(output)
     check_writable(output)
     if not command:
@@ -131,6 +134,23 @@ def record(
     return Trace(output)
 
 
+def _check_arguments(command: object, output: object, *declarations: object) -> None:
+    """Raise a `ConfigError` for arguments of the wrong kind: a text is no list of letters."""
+    problems = Problems()
+    with problems.collected():
+        check_path("output", output)
+    lists = {"command": command, **dict(zip(_DECLARED, declarations, strict=True))}
+    problems.add(
+        f"{name}: must be a list, as in [{str(value)!r}]"
+        for name, value in lists.items()
+        if isinstance(value, str | PathLike)
+    )
+    problems.raise_any()
+
+
+_DECLARED = ("pm_paths", "pm_ranges", "pm_hints")
+
+
 def _output_of(recording: Path) -> dict[str, str]:
     """Return the variables that name the runtime's output."""
     return {"PMEMSIM_TRACE": str(recording), "PMEMSIM_CONTENTS": str(_contents_of(recording))}
@@ -165,6 +185,10 @@ def record_workload(
     Example:
         `pmemsim.record_workload(pmemsim.WorkloadRun.of("queue", threads=2, regions=50)).name`
     """
+    if not isinstance(run, WorkloadRun):
+        raise Error(f"run: {run!r} must be a WorkloadRun, as WorkloadRun.of({str(run)!r}) makes it")
+    if output is not None:
+        check_path("output", output)
     cached = run.cached_trace
     if not cached.is_file():
         with _made_once(cached) as fresh:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from pmemsim.arguments import check_path
 from pmemsim.files import write_json
 
 if TYPE_CHECKING:
@@ -38,10 +40,20 @@ class Results(ABC):
 
     def to_json(self, path: str | Path) -> None:
         """Write the file that the command's --json writes; `-` is standard output."""
+        check_path("path", path)
         write_json(self.command, self.to_dict(), str(path))
 
     def _repr_html_(self) -> str:
         return page_of(self.title, self.to_frame())
+
+
+def typed_frame(
+    rows: Sequence[Sequence[object]] | Sequence[Mapping[str, object]], columns: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return a table whose columns have these types of pandas, even if it has no rows."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(columns)).astype(dict(columns))
 
 
 def page_of(title: str, frame: pd.DataFrame) -> str:
@@ -87,5 +99,6 @@ class Plot(ABC, Generic[Plotted]):
         """
         from pmemsim.plots import check_plot_path, save
 
+        check_path("path", path)
         check_plot_path(Path(path))
         save(self._draw, Path(path), self._size)

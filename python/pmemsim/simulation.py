@@ -433,11 +433,25 @@ def simulate(
     Example:
         `pmemsim.simulate(pmemsim.Trace("queue.pmt"), pmemsim.configure("asap", "asap")).time_ns`
     """
+    _check_objects(trace, configuration)
     with contextlib.ExitStack() as files:
         images = [str(files.enter_context(replacing(path))) for path in _image_paths(trace, image)]
         start = contents.take() if contents else None
         run = _core.simulate(trace.file, configuration, progress, images, start)
     return result_of(trace, configuration, run)
+
+
+def _check_objects(trace: object, configuration: object) -> None:
+    """Raise a `ConfigError` if these are names, which only other functions accept."""
+    problems = Problems()
+    if not isinstance(trace, Trace):
+        problems.add([f"trace: {trace!r} must be a Trace, as in pmemsim.Trace('queue.pmt')"])
+    if not isinstance(configuration, Configuration):
+        problems.add(
+            [f"configuration: {configuration!r} must be a Configuration, which pmemsim.configure "
+             "returns"]
+        )  # fmt: skip
+    problems.raise_any()
 
 
 def result_of(trace: Trace, configuration: Configuration, run: _core.RunResult) -> Result:

@@ -16,6 +16,7 @@ from pmemsim.workload_runs import (
     WorkloadRun,
     argument_problems,
     unknown_workload,
+    workload_run,
     workloads,
 )
 
@@ -135,7 +136,7 @@ def find_target(text: str, *, opt: str | None = None, **arguments: Argument) -> 
         elif Path(text).exists():
             problem = f"{text}: this is not a trace; the name of a trace ends with .pmt"
         raise ConfigError([problem, *argument_problems(opt, **arguments)])
-    return Target(text, WorkloadRun.of(text, opt=opt, **arguments))
+    return Target(text, workload_run(text, opt=opt, **arguments))
 
 
 _MOST_SAMPLES = 1000

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pmemsim import _core
 from pmemsim.arguments import check_whole, picoseconds_of
-from pmemsim.errors import Problems
+from pmemsim.errors import Error, Problems
 from pmemsim.files import replacing
-from pmemsim.results import Results
+from pmemsim.results import Results, typed_frame
 from pmemsim.simulation import Configuration, Progress
 from pmemsim.trace import Trace
 
@@ -56,6 +56,15 @@ def bounds_of(
     )
 
 
+def check_format(path: Path, format: str, problems: Problems) -> None:
+    """Add a file whose suffix is that of the other format."""
+    suffixes = {".pftrace": "perfetto", ".kanata": "kanata"}
+    if (wanted := suffixes.get(path.suffix.lower(), format)) != format:
+        problems.add(
+            [f"{path}: the suffix is that of {wanted}; choose --format {wanted}, or another suffix"]
+        )
+
+
 def _range(numbers: str | None, problems: Problems) -> tuple[int, int]:
     if numbers is None:
         return 0, 0
@@ -97,14 +106,12 @@ class WrittenTimeline(Results):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each of the slowest regions, by rank; times are in nanoseconds."""
-        import pandas as pd
-
-        columns = (
-            "rank", "thread", "number", "begin_ns", "retired_ns", "end_ns", "executions", "durable",
-            "waits",
-        )  # fmt: skip
-        frame = pd.DataFrame(self.to_dict()["slowest"], columns=list(columns))
-        return frame.set_index("rank")
+        columns = {
+            **dict.fromkeys(("rank", "thread", "number"), "int64"),
+            **dict.fromkeys(("begin_ns", "retired_ns", "end_ns"), "float64"),
+            "executions": "int64", "durable": "bool", "waits": "object",
+        }  # fmt: skip
+        return typed_frame(self.to_dict()["slowest"], columns).set_index("rank")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the timeline's numbers for `--json` (keys: docs/reference/results.md)."""
@@ -149,6 +156,12 @@ def write_timeline(
     run this recording, or if no region is within the bounds.
     """
     with replacing(path) as partial:
-        return _core.write_timeline(
+        written = _core.write_timeline(
             trace.file, configuration, bounds, format == "kanata", partial, progress
         )
+        if not written.tracks and not written.rows:
+            raise Error(
+                f"{path}: nothing is within the bounds; the run ends at "
+                f"{written.time_ps / 1000:,.0f} ns"
+            )
+        return written

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pmemsim import _core
+from pmemsim.arguments import is_whole, plain
 from pmemsim.errors import Error, did_you_mean
 from pmemsim.installation import examples
 from pmemsim.workload_runs import workloads
@@ -254,7 +255,7 @@ class Trace:
         self.file.dump(thread, first, count, descriptor)
 
     def _check(self, thread: int) -> None:
-        if not 0 <= thread < self.threads:
+        if not is_whole(plain(thread)) or not 0 <= thread < self.threads:
             raise Error(
-                f"{self.path}: there is no thread {thread}, only threads 0 to {self.threads - 1}"
+                f"{self.path}: there is no thread {thread!r}, only threads 0 to {self.threads - 1}"
             )

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from pmemsim.arguments import is_whole, names_of_parameters, plain
 from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.files import OWN_YAML, cache_dir
 from pmemsim.plugins import folders
@@ -168,11 +169,14 @@ class WorkloadRun:
 
         Raises `ConfigError` with everything that is wrong: a workload or values that do not exist.
         """
-        if workload not in workloads():
-            raise ConfigError([unknown_workload(workload), *argument_problems(opt, **arguments)])
-        values: dict[str, Any] = dict(find_workload(workload).arguments)
-        values |= {key: value for key, value in arguments.items() if value is not None}
-        return cls(workload, "O2" if opt is None else opt, **values)
+        known = [name for name in cls.__annotations__ if name != "workload"]
+        with names_of_parameters({}):
+            if unknown := [name for name in arguments if name not in known]:
+                raise ConfigError(
+                    f"unknown argument '{name}'{did_you_mean(name, known)}" for name in unknown
+                )
+            given: dict[str, Any] = {name: plain(value) for name, value in arguments.items()}
+            return workload_run(workload, opt=opt, **given)
 
     @property
     def arguments(self) -> list[str]:
@@ -213,6 +217,15 @@ class WorkloadRun:
             parts = (*parts, f"schedule {self.schedule}")
         key = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
         return cache_dir() / "traces" / f"{self.workload}-{key}.pmt"
+
+
+def workload_run(workload: str, *, opt: str | None = None, **arguments: Argument) -> WorkloadRun:
+    """Do the same as `WorkloadRun.of`; errors name the options of commands."""
+    if workload not in workloads():
+        raise ConfigError([unknown_workload(workload), *argument_problems(opt, **arguments)])
+    values: dict[str, Any] = dict(find_workload(workload).arguments)
+    values |= {key: value for key, value in arguments.items() if value is not None}
+    return WorkloadRun(workload, "O2" if opt is None else opt, **values)
 
 
 def hints_name(hints: str) -> str:
@@ -351,10 +364,12 @@ def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str
             continue
         if key == "duplicate_ratio":
             if not isinstance(value, int | float) or not 0 <= value <= 1:
-                problems.append(f"{given}: must be from 0 to 1")
+                problems.append(f"--duplicate-ratio {value!r}: must be a number from 0 to 1")
             continue
         legal = WHOLE_NUMBERS[key]
-        if not isinstance(value, int) or value not in legal:
+        if not is_whole(value):
+            problems.append(f"--{key.replace('_', '-')} {value!r}: must be a whole number")
+        elif value not in legal:
             multiple = f", a multiple of {legal.step}" if legal.step > 1 else ""
             problems.append(f"{given}: must be {legal[0]} to {legal[-1]}{multiple}")
     return problems

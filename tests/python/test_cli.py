@@ -337,7 +337,7 @@ def test_an_unknown_name_hides_no_other_problem(tmp_path: Path) -> None:
         "--set: core.rob_entires: unknown key; did you mean 'core.rob_entries'?",
         "--threads 0: must be 1 to 127",
         "--data-bytes 7: must be 8 to 8192, a multiple of 8",
-        "--duplicate-ratio 2.0: must be from 0 to 1",
+        "--duplicate-ratio 2.0: must be a number from 0 to 1",
         "--opt O9: must be one of",
         "no/such does not exist",
         "--jobs 0: must be at least 1",

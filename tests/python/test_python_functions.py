@@ -246,7 +246,10 @@ def test_results_without_findings_have_frames_with_columns() -> None:
             lambda: pmemsim.sweep({"axes": {**AXES, "pm.wpq": 4}}),
             "^spec: pm.wpq: unknown axis; did you mean",
         ),
-        (lambda: pmemsim.sweep({"axes": {"workload": object()}}), "^spec: must be dicts and lists"),
+        (
+            lambda: pmemsim.sweep({"axes": {"workload": object()}}),
+            "^spec: axes: workload: must be texts and numbers, but one value is <object",
+        ),
         (lambda: pmemsim.reproduce("no"), "^unknown paper 'no'"),
         (lambda: pmemsim.reproduce("asap", scale="big"), "^scale big: must be"),  # type: ignore[arg-type]
         (
@@ -301,7 +304,7 @@ def test_plots_return_axes(folder: Path) -> None:
     top, bottom, latencies = compared.plot()
     assert (top.get_ylabel(), bottom.get_ylabel()) == ("throughput", "time of all cores (%)")
     assert top.figure.get_suptitle() == "machine asap; ratios over np"
-    assert latencies.get_xlabel() == "latency of a region (ns)"
+    assert latencies.get_xlabel() == "latency of a region (ns), all workloads together"
     regions = sum(count for _, count in compared.result("program", "np").region_latencies)
     assert regions == compared.result("program", "np").regions
     drawn = [patch for patch in latencies.patches if isinstance(patch, StepPatch)]

@@ -227,10 +227,9 @@ def test_command_prints_what_it_has_written_and_the_slowest_regions(tmp_path: Pa
     assert re.search(r"t\.pftrace: \d+ slices and \d+ counter values on \d+ tracks", text)
     assert "slowest regions" in text
     track_events.read(path)
+    path = tmp_path / "t.kanata"
     text = _command(_SHORT, "-d", "asap", "-m", "asap", "--format", "kanata", "-o", path)
-    assert re.search(
-        r"t\.pftrace: \d+ rows, \d+ arrows, of a run of .* us; open it in Konata", text
-    )
+    assert re.search(r"t\.kanata: \d+ rows, \d+ arrows, of a run of .* us; open it in Konata", text)
     kanata.read(path)
 
 

@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
-from pmemsim.arguments import names_of_parameters
+from pmemsim.arguments import check_path, names_of_parameters, plain
 from pmemsim.chosen import distinct
 from pmemsim.errors import Error, Problems, did_you_mean
 from pmemsim.files import check_writable, overwritten
@@ -30,29 +30,33 @@ Value = TypeVar("Value")
 
 
 def like_command(
-    command: str, **options: str
+    command: str, *, harmless: str = "", **options: str
 ) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
     """Give a function the rules of a command, and its errors the names of parameters.
 
-    `options` names the options and arguments that differ from the parameters' names. A keyword
-    argument that is neither a parameter nor a part of a recipe is a `ConfigError`.
+    `options` names the options and arguments that differ from the parameters' names. Rules ignore
+    the parameter `harmless`, which a script may give always. A keyword argument that is neither a
+    parameter nor a part of a recipe is a `ConfigError`.
     """
 
     def decorate(function: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
         signature = inspect.signature(function)
 
         @functools.wraps(function)
-        def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+        def call(*positional: Arguments.args, **named: Arguments.kwargs) -> Value:
+            args: Any = [plain(each) for each in positional]
+            kwargs: Any = {name: plain(each) for name, each in named.items()}
             with names_of_parameters(options):
-                given = dict(signature.bind(*args, **kwargs).arguments)
+                given = _bound(function.__name__, signature, args, kwargs)
                 recipe = given.pop("recipe", {})
-                problems = _unknown(command, recipe, signature)
+                problems = Problems()
                 values = {
                     options.get(name, _option_of(name)): value
                     for name, value in {**given, **recipe}.items()
                     if name not in signature.parameters
-                    or value is not signature.parameters[name].default
+                    or (value is not signature.parameters[name].default and name != harmless)
                 }
+                problems.add(_not_flags(signature, given))
                 problems.add(Given(command, values).problems().found)
                 problems.raise_any()
             with names_of_parameters(options):
@@ -63,15 +67,51 @@ def like_command(
     return decorate
 
 
-def _unknown(command: str, recipe: Mapping[str, object], signature: inspect.Signature) -> Problems:
+def _bound(
+    function: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments by parameters; raises a `ConfigError` if the function lacks some."""
+    parameters = dict(signature.parameters)
+    recipe = [*Recipe.__annotations__] if parameters.pop("recipe", None) else []
+    known = [*parameters, *recipe]
+    in_order = [
+        name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD
+    ]
     problems = Problems()
-    known = [name for name in signature.parameters if name != "recipe"] + [*Recipe.__annotations__]
     problems.add(
-        f"{command}: unknown argument '{name}'{did_you_mean(name, known)}"
-        for name in recipe
-        if name not in Recipe.__annotations__
+        f"{function}: unknown argument '{name}'{did_you_mean(name, known)}"
+        for name in kwargs
+        if name not in known
     )
-    return problems
+    if len(args) > len(in_order):
+        problems.add(
+            [f"{function}: only {' and '.join(in_order)} may be given without a name; write "
+             f"{next(name for name in parameters if name not in in_order)}=..."]
+        )  # fmt: skip
+    problems.add(
+        f"{function}: the argument '{name}' is given twice; remove one"
+        for name in in_order[: len(args)]
+        if name in kwargs
+    )
+    problems.add(
+        f"{function}: the argument '{name}' is missing"
+        for name, each in parameters.items()
+        if each.default is each.empty and name not in (*kwargs, *in_order[: len(args)])
+    )
+    problems.raise_any()
+    return dict(signature.bind(*args, **kwargs).arguments)
+
+
+def _not_flags(signature: inspect.Signature, given: Mapping[str, object]) -> list[str]:
+    """Report values other than True and False of parameters that are either."""
+    flags = [name for name, each in signature.parameters.items() if isinstance(each.default, bool)]
+    return [
+        f"{name} {given[name]!r}: must be True or False"
+        for name in flags
+        if name in given
+        and not isinstance(given[name], bool)
+        and not (name == "progress" and callable(given[name]))
+    ]
 
 
 def _option_of(parameter: str) -> str:
@@ -183,7 +223,9 @@ def given_recipe(recipe: Mapping[str, object]) -> Recipe:
 
 
 def path_of(path: str | Path | None) -> Path | None:
-    """Return a path that may be missing."""
+    """Return a path that may be missing; raises an `Error` for an object that is no path."""
+    if path is not None:
+        check_path("the file", path)
     return None if path is None else Path(path)
 
 
@@ -191,9 +233,12 @@ def check_outputs(
     outputs: Sequence[str | Path | None], inputs: Sequence[object], problems: Problems
 ) -> None:
     """Add files that can't be written, or that would replace an input or each other."""
-    paths = [Path(path) for path in outputs if path is not None]
-    for path in paths:
+    paths = []
+    for output in outputs:
         with problems.collected():
-            check_writable(path)
+            if output is not None:
+                check_path("the output", output)
+                paths.append(Path(output))
+                check_writable(paths[-1])
     files = [Path(str(each)) for each in inputs if isinstance(each, str | Path)]
     problems.add(overwritten(paths, [path for path in files if path.suffix]))

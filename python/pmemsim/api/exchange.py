@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pmemsim import champsim, packing, pmemcheck
 from pmemsim.api.common import check_outputs, like_command
-from pmemsim.arguments import check_jobs, check_whole
+from pmemsim.arguments import check_jobs, check_path, check_whole
 from pmemsim.errors import Error, Problems
 from pmemsim.files import check_trace_name, temporary_folder
 from pmemsim.packing import Replay
@@ -176,6 +176,8 @@ def replay(packed: str | Path, *, jobs: int | None = None, progress: Progress = 
         `pmemsim.replay("queue.pmpack").equal`
     """
     problems = Problems()
+    with problems.collected():
+        check_path("packed", packed)
     check_jobs(problems, jobs)
     problems.raise_any()
     with packing.opened(Path(packed)) as found:

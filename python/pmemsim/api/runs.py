@@ -27,7 +27,14 @@ from pmemsim.progress import Progress, watch_of
 from pmemsim.runner import Runner
 from pmemsim.simulation import Result, simulate
 from pmemsim.targets import Recipe, check_samples
-from pmemsim.timelines import FORMATS, Format, WrittenTimeline, bounds_of, write_timeline
+from pmemsim.timelines import (
+    FORMATS,
+    Format,
+    WrittenTimeline,
+    bounds_of,
+    check_format,
+    write_timeline,
+)
 
 
 @like_command("run", trace="TARGET", overrides="--set")
@@ -130,6 +137,7 @@ def compare(
         check_list("designs", designs, '["np", "sw-undo"]')
     check_jobs(problems, jobs)
     problems.raise_any()
+    distinct([str(each) for each in designs], "design", problems)
     machines: list[str | Path] = []
     if isinstance(machine, Sequence) and not isinstance(machine, str):
         machines += machine
@@ -138,6 +146,7 @@ def compare(
     with problems.collected():
         check_list("machine", machines, '["asap", "cxl"]')
     distinct([str(each) for each in machines], "machine", problems)
+    problems.raise_any()
     configurations = [
         configuration
         for each in machines
@@ -225,7 +234,8 @@ def timeline(
 
     Args:
         trace: A recording or a workload, as in `run`.
-        output: The file to write; usually `*.pftrace` for Perfetto, `*.kanata` for Konata.
+        output: The file to write; usually `*.pftrace` for Perfetto, `*.kanata` for Konata. The
+            suffix of one is refused for the other.
         design: The design, as in `run`.
         machine: The machine, as in `run`.
         overrides: Values of parameters, as in `run`.
@@ -253,6 +263,8 @@ def timeline(
     regions = None if show_regions is None else str(show_regions)
     bounds = bounds_of(start, end, regions, slowest, problems)
     check_outputs([output], [trace, design, machine], problems)
+    if format in FORMATS:
+        check_format(Path(str(output)), format, problems)
     configurations = configurations_of([design], machine, overrides, problems)
     found = recordings_of(trace, recipe, problems)
     problems.raise_any()

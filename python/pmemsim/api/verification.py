@@ -34,7 +34,7 @@ from pmemsim.crash_suite import (
 )
 from pmemsim.crashing import promising_designs, wanted_checker
 from pmemsim.decode import registers_path
-from pmemsim.errors import Problems
+from pmemsim.errors import Error, Problems
 from pmemsim.persistency import DEFAULT_BUDGET, Budget
 from pmemsim.progress import Progress, watch_of
 from pmemsim.runner import Runner
@@ -77,7 +77,8 @@ def crash(
         machine: The machine, as in `run`.
         overrides: Values of parameters, as in `run`.
         stress: Crashes with each set of settings that fills hardware structures.
-        points: Number of random crash points (see `seed`), or `all`.
+        points: Number of random crash points (see `seed`), or `all`. The crash points of images
+            that a checker sees are in addition.
         at: Simulated time with its unit, as in `12.5us`: crashes only at the last points until
             then.
         subsets: Number of further images at each point, in which the caches have written back
@@ -147,7 +148,7 @@ def crash(
     )
 
 
-@like_command("check", trace="TARGET", designs="--design")
+@like_command("check", harmless="jobs", trace="TARGET", designs="--design")
 def check(
     trace: AnyTrace,
     *,
@@ -206,11 +207,12 @@ def check(
         **recipe: How a workload is recorded: see `Recipe`. `seed` also selects random images.
 
     Returns:
-        The findings and the verdict of each method, which aren't raised.
+        The findings and the verdict of each method, which aren't raised. `ok` is false if there
+        are any, or if a method left more than 1% of its cases undecided.
 
     Raises:
         ConfigError: An argument is wrong; the exception lists all errors.
-        Error: As for `run`.
+        Error: As for `run`, or if a method has checked nothing and no other found an error.
 
     Example:
         `pmemsim.check("queue", verify="own", budget=100).found`
@@ -240,7 +242,10 @@ def check(
     assert request is not None
     watch = watch_of(progress)
     (recording,) = opened(found, Runner(watch, jobs))
-    return request.check(found[0].name, recording, watch)
+    results = request.check(found[0].name, recording, watch)
+    if results.failed and not results.found:
+        raise Error("; ".join(results.failed))
+    return results
 
 
 @like_command("advise", trace="TARGET", overrides="--set")

@@ -33,7 +33,7 @@ from pmemsim.persistency import (
 from pmemsim.program_check import Model, Report, Suppression, check_program, read_suppressions
 from pmemsim.programs import words_of
 from pmemsim.progress import Watch, run_one
-from pmemsim.results import Results
+from pmemsim.results import Results, typed_frame
 from pmemsim.sarif import Baseline, read_baseline, write_sarif
 from pmemsim.sources import Sources
 from pmemsim.targets import Recipe, words_of_recipe
@@ -195,8 +195,8 @@ class CheckResults(Results):
 
     @property
     def title(self) -> str:
-        """Return the verdict of each method, and the number of known findings."""
-        parts = [*map(str, self.verdicts)]
+        """Return each method's verdict, what it lacks, and the number of known findings."""
+        parts = [*map(str, self.verdicts), *self.failed, *self.undecided]
         if self.gone is not None:
             parts.append(f"known from the baseline: {len(self.report.known)}")
         parts += [self.newer_sources] if self.newer_sources else []
@@ -207,19 +207,44 @@ class CheckResults(Results):
         """Return the errors of the program in sentences; empty if no method found any."""
         return [problem for verdict in self.verdicts for problem in verdict.found]
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a row for each finding: its kind and place, how often it occurs, its effect."""
-        import pandas as pd
+    @property
+    def failed(self) -> list[str]:
+        """Return why methods have checked nothing; empty if each has checked something."""
+        return [f"{each.method}: {each.failed}" for each in self.verdicts if each.failed]
 
-        columns = ("kind", "file", "line", "function", "count", "note", "loses_data", "effect")
+    @property
+    def undecided(self) -> list[str]:
+        """Return the methods that left more than 1% of their cases undecided, with the reasons."""
+        return [f"{each.method}: {each.undecided}" for each in self.verdicts if each.undecided]
+
+    @property
+    def ok(self) -> bool:
+        """Return whether each method has checked the program and found no error (exit code 0)."""
+        return not (self.found or self.failed or self.undecided)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each finding: its kind and place, how often it occurs, its effect.
+
+        `calls` lists the lines that call the line's function, the innermost first. `other` is the
+        second location. `thread` and `operation` are the first occurrence. `executions` counts
+        those of a useless flush or fence, and is 0 for other kinds.
+        """
+        columns = {
+            "kind": "str", "reason": "str", "file": "str", "line": "int64", "function": "str",
+            "calls": "str", "other": "str", "count": "int64", "executions": "int64",
+            "thread": "int64", "operation": "int64", "note": "bool", "loses_data": "bool",
+            "effect": "str",
+        }  # fmt: skip
         rows = [
             (
-                each.kind, each.place.file, each.place.line, each.place.function, each.count,
-                each.note, each.loses_data, each.effect,
+                each.kind, each.reason, each.place.file, each.place.line, each.place.function,
+                ", ".join(map(str, each.calls)), str(each.other or ""), each.count,
+                each.executions, each.thread, each.operation, each.note, each.loses_data,
+                each.effect,
             )
             for each in self.report.findings
         ]  # fmt: skip
-        return pd.DataFrame(rows, columns=list(columns))
+        return typed_frame(rows, columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results for `--json` (keys: docs/reference/results.md)."""

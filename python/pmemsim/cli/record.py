@@ -38,7 +38,13 @@ from pmemsim.unrecorded import (
     not_recorded,
     unrecorded,
 )
-from pmemsim.workload_runs import WorkloadRun, argument_problems, unknown_workload, workloads
+from pmemsim.workload_runs import (
+    WorkloadRun,
+    argument_problems,
+    unknown_workload,
+    workload_run,
+    workloads,
+)
 
 
 @dataclass(frozen=True)
@@ -210,7 +216,7 @@ def _all(options: _Options, schedules: _Schedules, problems: Problems) -> list[T
             known.add("compute_instructions")
         taken = {key: value for key, value in recipe.arguments.items() if key in known}
         with problems.collected():
-            runs.append(WorkloadRun.of(workload.name, opt=recipe.opt, **taken))
+            runs.append(workload_run(workload.name, opt=recipe.opt, **taken))
     if out_dir and out_dir.exists() and not out_dir.is_dir():
         problems.add([f"--out-dir {out_dir}: is not a folder"])
     problems.raise_any()
@@ -222,7 +228,7 @@ def _all(options: _Options, schedules: _Schedules, problems: Problems) -> list[T
 def _one(name: str, options: _Options, schedules: _Schedules, problems: Problems) -> list[Trace]:
     recipe = options.recipe
     with problems.collected():
-        run = WorkloadRun.of(name, opt=recipe.opt, **recipe.arguments)
+        run = workload_run(name, opt=recipe.opt, **recipe.arguments)
     with problems.collected():
         path = _needed(options.output, schedules)
     problems.raise_any()

@@ -31,6 +31,7 @@ from pmemsim.timelines import (
     Timeline,
     WrittenTimeline,
     bounds_of,
+    check_format,
     write_timeline,
 )
 
@@ -95,6 +96,8 @@ def timeline_command(
     problems = Problems()
     if format_name not in FORMATS:
         problems.add([f"--format {format_name}: must be {' or '.join(FORMATS)}"])
+    else:
+        check_format(output, format_name, problems)
     bounds = part.bounds(problems)
     check_outputs(problems, json_path, files=[output])
     keep_inputs(problems, (json_path, output), (target, design, machine))

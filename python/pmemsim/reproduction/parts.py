@@ -14,9 +14,9 @@ from pmemsim.reproduction.plan import (
 from pmemsim.workload_runs import (
     HINTS,
     MIXES,
-    WorkloadRun,
     argument_problems,
     find_workload,
+    workload_run,
     workloads,
 )
 
@@ -65,7 +65,7 @@ def _data_bytes(workload: str, own: Item | None, group: Item) -> int | None:
     if size is None:
         return None
     try:
-        return WorkloadRun.of(workload, data_bytes=size.whole()).data_bytes
+        return workload_run(workload, data_bytes=size.whole()).data_bytes
     except ConfigError as error:
         raise size.error(on_one_line(error)) from error
 

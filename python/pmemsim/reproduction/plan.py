@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from pmemsim.reproduction.facts import Fact
-from pmemsim.workload_runs import WorkloadRun, find_workload
+from pmemsim.workload_runs import WorkloadRun, find_workload, workload_run
 
 Scale = Literal["quick", "paper", "smoke"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
@@ -317,7 +317,7 @@ class Paper:
     def _run(
         self, point: Point, benchmark: Benchmark, seed: int, scale: Scale, hints: str | None
     ) -> WorkloadRun:
-        return WorkloadRun.of(
+        return workload_run(
             benchmark.workload,
             opt=point.opt or benchmark.opt or self.opt,
             threads=point.threads or self.threads,
