@@ -265,8 +265,7 @@ _COMMANDS = {
         ),
         "advise": (
             "advise.advise_command",
-            "Say which flushes and fences can be removed, and what repairs a program that lacks "
-            "some.",
+            "Say which flushes, fences and logging can be removed, or what repairs a program.",
         ),
         "lint-hints": (
             "lint.lint_hints_command",
