@@ -21,16 +21,16 @@ namespace pmemsim::rt {
 namespace {
 
 // A stream on a socket or a pipe.
-struct Stream {
+struct ReplyStream {
   int descriptor;
   std::FILE* file;
   const char* recorded;  // end of the buffer's contents that are recorded; null: none
 };
 
-Map<Stream*> streams;  // key: the library's stream; null: closed
+Map<ReplyStream*> streams;  // key: the library's stream; null: closed
 
-Stream* stream_of(const std::FILE* file) {
-  Stream** const found = streams.find(reinterpret_cast<std::uintptr_t>(file));
+ReplyStream* stream_of(const std::FILE* file) {
+  ReplyStream** const found = streams.find(reinterpret_cast<std::uintptr_t>(file));
   return found == nullptr ? nullptr : *found;
 }
 
@@ -43,12 +43,12 @@ bool is_peer(int descriptor) {
 // Functions that the library calls for the streams.
 
 ssize_t receive(void* cookie, char* buffer, std::size_t bytes) {
-  return read(static_cast<Stream*>(cookie)->descriptor, buffer, bytes);
+  return read(static_cast<ReplyStream*>(cookie)->descriptor, buffer, bytes);
 }
 
 // Returns fewer bytes after an error.
 ssize_t send_all(void* cookie, const char* buffer, std::size_t bytes) {
-  auto& stream = *static_cast<Stream*>(cookie);
+  auto& stream = *static_cast<ReplyStream*>(cookie);
   stream.recorded = nullptr;
   std::size_t sent = 0;
   while (sent < bytes) {
@@ -60,7 +60,7 @@ ssize_t send_all(void* cookie, const char* buffer, std::size_t bytes) {
 }
 
 int close_stream(void* cookie) {
-  const Stream stream = *static_cast<Stream*>(cookie);
+  const ReplyStream stream = *static_cast<ReplyStream*>(cookie);
   streams[reinterpret_cast<std::uintptr_t>(stream.file)] = nullptr;
   std::free(cookie);
   return close(stream.descriptor);
@@ -82,7 +82,7 @@ std::FILE* open_stream(int descriptor, const char* mode) {
     errno = EINVAL;
     return nullptr;
   }
-  auto* stream = static_cast<Stream*>(std::malloc(sizeof(Stream)));
+  auto* stream = static_cast<ReplyStream*>(std::malloc(sizeof(ReplyStream)));
   if (stream == nullptr) return nullptr;
   *stream = {descriptor, nullptr, nullptr};
   std::FILE* file = fopencookie(stream, mode, {&receive, &send_all, nullptr, &close_stream});
@@ -104,7 +104,7 @@ struct Contents {
 
 Contents new_contents(std::FILE* file) {
   if (!active()) return {};
-  Stream* const stream = stream_of(file);
+  ReplyStream* const stream = stream_of(file);
   if (stream == nullptr || file->_IO_write_ptr <= file->_IO_write_base) return {};
   char* const begin =
       stream->recorded != nullptr ? const_cast<char*>(stream->recorded) : file->_IO_write_base;
@@ -122,7 +122,7 @@ PMEMSIM_EXPORT std::FILE* fdopen(int descriptor, const char* modes) noexcept {
   return open_stream(descriptor, modes);
 }
 PMEMSIM_EXPORT int fileno(std::FILE* file) noexcept {
-  const Stream* const stream = stream_of(file);
+  const ReplyStream* const stream = stream_of(file);
   return stream != nullptr ? stream->descriptor : real.fileno(file);
 }
 PMEMSIM_EXPORT int fileno_unlocked(std::FILE* file) noexcept { return fileno(file); }

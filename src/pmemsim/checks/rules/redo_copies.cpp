@@ -7,7 +7,7 @@
 namespace pmemsim::check {
 namespace {
 
-constexpr std::uint64_t kAddressBits = trace::kMaxAddress - 1;
+constexpr std::uint64_t kAddressMask = trace::kMaxAddress - 1;
 
 void forget(LineState& line, Words words) {
   line.redo_copied &= static_cast<Words>(~words);
@@ -157,7 +157,7 @@ std::array<std::uint64_t, RedoCopies::kNeighbours> RedoCopies::words_near(
 
 // Returns the numbers that a word may contain: of 8 B, and of 4 B twice.
 std::array<std::uint64_t, 3> RedoCopies::numbers_of(std::uint64_t word) {
-  return {word & kAddressBits, word & UINT32_MAX, word >> 32};
+  return {word & kAddressMask, word & UINT32_MAX, word >> 32};
 }
 
 bool RedoCopies::has_number(std::uint64_t copy, std::uint64_t address) const {

@@ -6,8 +6,9 @@
 namespace pmemsim {
 namespace {
 
-constexpr unsigned kNodeBits = 8;  // bits of the node in a completion's argument; above is the slot
-constexpr std::uint64_t kNodeMask = (1u << kNodeBits) - 1;
+constexpr unsigned kPredictedNodeBits =
+    8;  // bits of the node in a completion's argument; above is the slot
+constexpr std::uint64_t kPredictedNodeMask = (1u << kPredictedNodeBits) - 1;
 
 template <class Visit>
 void for_each_node(NodeSet nodes, Visit visit) {
@@ -96,23 +97,23 @@ void ExpectedWrites::fetch(NodeSet nodes, const Prediction& subject, Fetches& fe
     }
     fetches.available_at[node] = kNever;
     ++fetches.pending;
-    done.argument = slot << kNodeBits | node;
+    done.argument = slot << kPredictedNodeBits | node;
     backend_->read_metadata(*missing, done);
   });
 }
 
 void ExpectedWrites::address_fetched(std::uint64_t slot_and_node, Time now) {
-  const auto slot = static_cast<std::uint32_t>(slot_and_node >> kNodeBits);
+  const auto slot = static_cast<std::uint32_t>(slot_and_node >> kPredictedNodeBits);
   Fetches& fetches = address_slots_[slot].fetches;
-  fetches.available_at[slot_and_node & kNodeMask] = now;
+  fetches.available_at[slot_and_node & kPredictedNodeMask] = now;
   --fetches.pending;
   release_if_idle(slot);
 }
 
 void ExpectedWrites::data_fetched(std::uint64_t slot_and_node, Time now) {
-  const auto slot = static_cast<std::uint32_t>(slot_and_node >> kNodeBits);
+  const auto slot = static_cast<std::uint32_t>(slot_and_node >> kPredictedNodeBits);
   Fetches& fetches = slots_[slot].fetches;
-  fetches.available_at[slot_and_node & kNodeMask] = now;
+  fetches.available_at[slot_and_node & kPredictedNodeMask] = now;
   --fetches.pending;
   release_expected_if_idle(slot);
 }
