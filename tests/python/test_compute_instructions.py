@@ -112,7 +112,7 @@ def test_workloads_without_regions_refuse_computation() -> None:
         "--compute-instructions: tatp_lowlevel has no atomic regions; remove the option"
         in done.stderr
     )
-    with pytest.raises(ConfigError, match="--compute-instructions 1000001: must be 0 to 1000000"):
+    with pytest.raises(ConfigError, match="compute_instructions: 1000001: must be 0 to 1000000"):
         WorkloadRun.of("queue", compute_instructions=1_000_001)
 
 

@@ -76,7 +76,7 @@ def test_each_workload_has_the_mixes_that_it_says() -> None:
         assert ("pmweaver" in mixes) == (name != "linked_list")
         assert ("insert" in mixes) == (name not in ("tatp_lowlevel", "tpcc_lowlevel"))
         assert set(mixes) <= set(MIXES[1:])
-    with pytest.raises(ConfigError, match="--mix insert-delete: hashmap has insert-update, ins"):
+    with pytest.raises(ConfigError, match="mix: insert-delete: hashmap has insert-update, ins"):
         WorkloadRun.of("hashmap", mix="insert-delete")
     with pytest.raises(ConfigError, match="--mix insert: queue has only one mix; remove --mix"):
         WorkloadRun.of("queue", mix="insert")
