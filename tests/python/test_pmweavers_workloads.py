@@ -141,5 +141,5 @@ def test_the_low_level_queue_has_neither_log_nor_locks(tmp_path: Path) -> None:
 def test_only_maps_have_items_of_8_bytes() -> None:
     with pytest.raises(ConfigError, match="data_bytes: 8: queue requires at least 64"):
         WorkloadRun.of("queue", data_bytes=8)
-    with pytest.raises(ConfigError, match="--mix pmweaver: queue has only one mix; remove --mix"):
+    with pytest.raises(ConfigError, match="mix: pmweaver: queue has only one mix; remove mix"):
         WorkloadRun.of("queue", mix="pmweaver")

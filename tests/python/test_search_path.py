@@ -84,7 +84,7 @@ def test_changed_workload_is_recorded_again(tmp_path: Path) -> None:
         (("/* pmemsim workload\n", "/*\n"), "the description is missing; begin the file"),
         (("summary: swap", "sumary: swap"), "must have the keys arguments, summary"),
         (("seed: 1, ", ""), "its arguments must have the keys regions, seed, threads"),
-        (("threads: 2", "threads: none"), "--threads none: must be 1 to 127"),
+        (("threads: 2", "threads: none"), "--threads 'none': must be a whole number"),
         (("threads: 2", "threads: 2, thread: 2"), "unknown argument 'thread'"),
         (("arguments: {", "arguments: ["), "its first comment is not YAML"),
         (("summary: swap", "papers: none\nsummary: swap"), "unknown key 'papers'"),

@@ -51,7 +51,7 @@ def test_record_accepts_the_warm_up_option(tmp_path: Path) -> None:
     assert Trace(tmp_path / "q.pmt").metadata["arguments"][-1] == "--warm-up=30"
     refused = pmemsim("record", "queue", *size, "--warm-up", "-1", "-o", "r.pmt", cwd=tmp_path)
     assert refused.returncode == 2
-    assert refused.stderr == "pmemsim: warm_up: -1: must be 0 to 4294967296\n"
+    assert refused.stderr == "pmemsim: --warm-up -1: must be 0 to 4294967296\n"
 
 
 def test_warm_up_of_0_adds_no_argument() -> None:
