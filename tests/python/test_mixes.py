@@ -80,7 +80,7 @@ def test_each_workload_has_the_mixes_that_it_says() -> None:
         WorkloadRun.of("hashmap", mix="insert-delete")
     with pytest.raises(ConfigError, match="mix: insert: queue has only one mix; remove mix"):
         WorkloadRun.of("queue", mix="insert")
-    with pytest.raises(ConfigError, match="--mix inserts: must be one of insert-update, insert"):
+    with pytest.raises(ConfigError, match="mix: inserts: must be one of insert-update, insert"):
         WorkloadRun.of("hashmap", mix="inserts")
 
 
@@ -91,7 +91,7 @@ def test_the_command_line_takes_mix_and_items(tmp_path: Path) -> None:
     assert (tmp_path / "r.pmt").is_file()
     refused = pmemsim("record", "queue", *size, "--mix", "insert", "-o", "q.pmt", cwd=tmp_path)
     assert refused.returncode == 2
-    assert refused.stderr == "pmemsim: mix: insert: queue has only one mix; remove mix\n"
+    assert refused.stderr == "pmemsim: --mix insert: queue has only one mix; remove --mix\n"
 
 
 def test_experiment_sets_the_mix_of_its_benchmarks(tmp_path: Path) -> None:
