@@ -31,6 +31,7 @@ def test_kept_results_have_every_combination_and_no_violation() -> None:
         assert (cell["points"], cell["violations"], cell["reason"]) == (1000, 0, None)
 
 
+@pytest.mark.long
 def test_study_runs_and_fills_its_tables(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,7 +82,7 @@ OF_A_REGION = {
 
 
 # Workloads whose programs other tests compile, too: compiling takes most of a test's time.
-@pytest.mark.parametrize("workload", long_except([*ONE_OF_EACH_KIND, "linked_list"], "queue"))
+@pytest.mark.parametrize("workload", long_except([*ONE_OF_EACH_KIND, "linked_list"]))
 def test_compiler_hints_leave_the_stores_unchanged(workload: str) -> None:
     none, auto = (recorded(workload, hints) for hints in ("none", "auto"))
     assert stored_bytes(none) == stored_bytes(auto)

@@ -125,6 +125,7 @@ def test_the_image_of_a_second_crash_is_kept(build: Callable[[int], Built], tmp_
     assert (done.returncode, done.stderr) == (1, b"the halves differ\n")
 
 
+@pytest.mark.long
 def test_a_second_recovery_that_hangs_is_found(build: Callable[[int], Built]) -> None:
     done = crash(build(HANGS), "--verify-timeout", "2")
     assert done.returncode == 1

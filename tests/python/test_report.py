@@ -16,6 +16,7 @@ from pmemsim.errors import ConfigError
 from pmemsim.reporting.blocks import Block, Details, Explanation, Plot, Section, Table, Verdict
 from pmemsim.reporting.page import page_of
 from pmemsim.reporting.parts import number
+from pmemsim.reporting.plots import grouped_bars, lines
 from pmemsim.reporting.sections import SECTIONS
 from support import ROOT, long_except, pmemsim
 from tiny_paper import write_paper
@@ -147,6 +148,17 @@ def test_summary_of_a_comparison_names_the_fastest_design_beside_the_baseline(
     found["geomean"] = {"sw-undo": 1.0, "hw-undo": 0.9, "asap": 0.95}
     outcome = SECTIONS["compare"](found).outcome
     assert outcome == "asap is the fastest beside the baseline: 0.950 over sw-undo (geomean)"
+
+
+def test_twenty_designs_are_told_apart_in_plots() -> None:
+    names = [f"design {number}" for number in range(20)]
+    ones, zeros = {name: [1.0] for name in names}, {name: [0.0] for name in names}
+    bars = grouped_bars("t", "y", ["a"], ones, zeros)
+    drawn = {(each["marker"]["color"], each["marker"]["pattern"]["shape"]) for each in bars.traces}
+    assert len(drawn) == 20
+    plot = lines("t", "x", "y", [1, 2], {name: [1.0, 2.0] for name in names})
+    drawn = {(each["marker"]["color"], each["line"]["dash"]) for each in plot.traces}
+    assert len(drawn) == 20
 
 
 def test_times_of_the_page_are_those_of_the_results(results: dict[str, Path]) -> None:

@@ -12,6 +12,9 @@ from pmemsim.reporting.blocks import Plot
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 _SHARES = ("#DDDDDD", "#88CCEE", "#882255", "#DDCC77", "#332288", "#117733", "#44AA99")
 _SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "hexagon")
+# Further names have the same colours with another pattern or dash, as in the legends of page.html.
+_PATTERNS = ("", "/", "-", "|", "\\")
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
 _MOST_TICKS = 12
@@ -21,6 +24,11 @@ _WIDE_RANGE = 8  # an axis with such a ratio of its ends is logarithmic
 def plain(text: str) -> str:
     """Return a text that Plotly.js shows unchanged; it takes tags as formatting."""
     return html.escape(text, quote=False)
+
+
+def _turn(index: int) -> int:
+    """Return how often all colours were used before this name."""
+    return index // len(_COLOURS) % len(_PATTERNS)
 
 
 def grouped_bars(
@@ -37,7 +45,11 @@ def grouped_bars(
             "name": plain(name),
             "x": [plain(group) for group in groups],
             "y": list(values),
-            "marker": {"color": _COLOURS[index % len(_COLOURS)]},
+            "marker": {
+                "color": _COLOURS[index % len(_COLOURS)],
+                "pattern": {"shape": _PATTERNS[_turn(index)], "fgcolor": "#ffffff"},
+            },
+            "meta": {"turn": _turn(index)},
             **({"error_y": _error(intervals[name])} if any(intervals[name]) else {}),
             "hovertemplate": "%{x}, " + plain(name) + ": %{y:.3f}<extra></extra>",
         }
@@ -147,9 +159,11 @@ def lines(
             "y": list(of_line),
             "marker": {
                 "color": _COLOURS[index % len(_COLOURS)],
-                "symbol": _SYMBOLS[index % len(_SYMBOLS)],
+                "symbol": _SYMBOLS[(index + _turn(index)) % len(_SYMBOLS)],
                 "size": 9,
             },
+            "line": {"dash": _DASHES[_turn(index)]},
+            "meta": {"turn": _turn(index)},
         }
         for index, (name, of_line) in enumerate(values.items())
     ]
