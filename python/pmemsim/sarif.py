@@ -70,6 +70,8 @@ def read_baseline(path: Path) -> Baseline:
         log = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise Error(f"{path}: {error.strerror or error}; {_CURE}") from error
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: the file is not text; {_CURE}") from error
     except (ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise Error(f"{path}: the file is not JSON ({reason}); {_CURE}") from error

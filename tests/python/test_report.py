@@ -337,6 +337,7 @@ def test_names_from_a_recording_are_text(results: dict[str, Path], tmp_path: Pat
     [
         (None, "x.json: No such file or directory; name a file that --json has written"),
         ("{", "x.json: the file is not JSON"),
+        ("\udcff", "x.json: the file is not text; name a file that --json has written"),
         ("[]", "the file contains no results of this version of pmemsim"),
         ('{"command": "list designs"}', "results of `list designs`; a report shows those of run,"),
         ('{"command": []}', "the file contains results of `[]`"),
@@ -350,7 +351,7 @@ def test_files_that_are_no_results_are_refused(
     paths = [tmp_path / "x.json", tmp_path / "y.json"]
     for path in paths:
         if content is not None:
-            path.write_text(content)
+            path.write_text(content, errors="surrogateescape")
     with pytest.raises(ConfigError) as error:
         page_of(paths)
     first, second = error.value.problems

@@ -54,6 +54,8 @@ def _read(path: Path) -> tuple[Section, dict[str, str]]:
         results = json.loads(content)
     except OSError as error:
         raise Error(f"{path}: {error.strerror}; name a file that --json has written") from error
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}: the file is not text; name a file that --json has written") from error
     except ValueError as error:
         raise Error(
             f"{path}: the file is not JSON ({str(error).splitlines()[0]}); name a file that --json "
